@@ -1,0 +1,40 @@
+package table
+
+import "time"
+
+// Status is how a commit ended, in the words used everywhere results are shown.
+type Status string
+
+const (
+	Succeeded Status = "SUCCEEDED"
+	Failed    Status = "FAILED"
+	// Unknown: nobody can tell yet. Nothing may be repeated or deleted.
+	Unknown Status = "UNKNOWN"
+)
+
+// CommitReport is the evidence a commit leaves, whatever its end.
+type CommitReport struct {
+	Status     Status        `json:"status"`
+	Reason     string        `json:"reason,omitempty"` // error kind when not SUCCEEDED
+	User       string        `json:"user"`
+	Identifier int64         `json:"identifier"`
+	Base       int64         `json:"baseSnapshot"` // snapshot the last attempt built on, 0 = none
+	Attempts   []Attempt     `json:"attempts"`
+	Snapshots  []int64       `json:"snapshots"` // ids published, in order
+	FilesAdded int           `json:"filesAdded"`
+	FilesGone  int           `json:"filesDeleted"`
+	Rows       int64         `json:"deltaRecordCount"`
+	Bytes      int64         `json:"bytesAdded"`
+	Elapsed    time.Duration `json:"elapsedNanos"`
+	// Already is true when nothing was published because this user had committed
+	// the identifier before.
+	Already bool `json:"alreadyCommitted,omitempty"`
+}
+
+// Attempt is one try to publish one snapshot.
+type Attempt struct {
+	Snapshot int64         `json:"snapshot"` // id tried
+	Outcome  string        `json:"outcome"`  // committed, lost race, unknown, failed
+	Cause    string        `json:"cause,omitempty"`
+	Elapsed  time.Duration `json:"elapsedNanos"`
+}

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"context"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/schema"
+)
+
+// Table is one table, pinned to the schema it had when it was opened.
+// Safe for concurrent use; readers and writers it makes are not.
+type Table interface {
+	// Name is the table's name, with branch or system table where given.
+	Name() Identifier
+	// Location is the URI of the table's directory.
+	Location() string
+	// Schema is the schema pinned at open.
+	Schema() *schema.Schema
+	// ArrowSchema is the schema of batches read, and accepted by writes, when no
+	// projection is given.
+	ArrowSchema() *arrow.Schema
+
+	// Snapshot returns one snapshot, the latest for id 0. NotFound when the table
+	// has none or never had that id, Expired when retention removed it.
+	Snapshot(ctx context.Context, id int64) (*Snapshot, error)
+	// Snapshots yields all live snapshots from the earliest to the latest.
+	Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error]
+
+	// Plan pins one snapshot and returns the splits that can hold matching rows.
+	Plan(ctx context.Context, scan Scan) (*Plan, error)
+	// Read reads splits of a plan of this table, merged, filtered and projected as
+	// scan says. Splits are read in order when scan.Workers is 1, else side by side.
+	Read(ctx context.Context, scan Scan, splits ...Split) (Reader, error)
+	// Scan is Plan and Read of all splits.
+	Scan(ctx context.Context, scan Scan) (Reader, error)
+
+	// NewBatchWrite starts a write of one commit.
+	NewBatchWrite(ctx context.Context, opts WriteOptions) (BatchWrite, error)
+	// NewStreamWrite starts a write of many commits by one user, restartable.
+	NewStreamWrite(ctx context.Context, opts WriteOptions) (StreamWrite, error)
+
+	// Commit publishes messages prepared by any writer of this table, Java's
+	// included (UnmarshalMessage). It returns when they are visible and durable,
+	// or with the error; see CommitReport.Status.
+	Commit(ctx context.Context, c Committable) (*CommitReport, error)
+	// FilterCommitted drops those identifiers of user that are already
+	// committed; call it after a restart before committing again.
+	FilterCommitted(ctx context.Context, user string, identifiers []int64) ([]int64, error)
+	// AbortMessages deletes the files of messages that were never handed to Commit,
+	// or whose commit failed for certain.
+	AbortMessages(ctx context.Context, messages []Message) error
+}
+
+// Scan says what to read. The zero value reads every row and column of the latest snapshot.
+type Scan struct {
+	Columns    []string  // in this order; nil = all
+	Where      expr.Expr // exact: rows that do not match are never returned; nil = all
+	Limit      int64     // at most so many rows; 0 = no limit
+	SnapshotID int64     // time travel; 0 = latest
+	Kind       bool      // first column _kind (int8) with the row kind
+	Workers    int       // splits read side by side; 0 = the runtime's workers
+}
+
+// Plan is a set of splits of one snapshot.
+type Plan struct {
+	Snapshot *Snapshot // nil when the table has no snapshot yet
+	Splits   []Split
+}
+
+// Reader yields batches. See batch ownership on Next.
+type Reader interface {
+	Schema() *arrow.Schema
+	// Next returns the next batch, valid until the next Next or Close (Retain what
+	// you keep), or io.EOF after the last. Batches are never empty.
+	Next(ctx context.Context) (arrow.RecordBatch, error)
+	// Close stops all work and frees all memory of the reader.
+	Close() error
+}
+
+// WriteOptions tune a write.
+type WriteOptions struct {
+	// User is the commit user. Batch writes may leave it empty (random); a stream
+	// that wants to restart must name one of its own.
+	User string
+	// Properties go into the snapshots committed.
+	Properties map[string]string
+	// Watermark is the snapshot's watermark in ms, nil for none.
+	Watermark *int64
+	// Options override table options for this write (dynamic options).
+	Options map[string]string
+}
+
+// BatchWrite writes one commit. Not safe for concurrent use.
+type BatchWrite interface {
+	// Write adds rows; the batch is borrowed for the call. Columns are matched by
+	// name; a missing nullable column is null. An int8 column _kind gives row
+	// kinds, else all rows are +I.
+	Write(ctx context.Context, rows arrow.RecordBatch) error
+	// Prepare flushes and returns the messages of this write, to be committed
+	// elsewhere or later. Nothing is visible yet.
+	Prepare(ctx context.Context) ([]Message, error)
+	// Commit flushes and publishes. It returns when the rows are visible, or with
+	// the error. The write is over then.
+	Commit(ctx context.Context) (*CommitReport, error)
+	// Abort gives up and deletes what was flushed. After Commit it does nothing.
+	Abort(ctx context.Context) error
+	// Close frees the write's memory; it aborts what was neither prepared nor committed.
+	Close() error
+}
+
+// StreamWrite writes a sequence of commits of one user. Not safe for concurrent use.
+type StreamWrite interface {
+	// User is the commit user.
+	User() string
+	// LastCommitted is the highest identifier this user has committed; ok is false
+	// when there is none. A restarted writer goes on above it.
+	LastCommitted(ctx context.Context) (identifier int64, ok bool, err error)
+	Write(ctx context.Context, rows arrow.RecordBatch) error
+	// Prepare flushes what was written since the last Prepare.
+	Prepare(ctx context.Context) ([]Message, error)
+	// Commit flushes and publishes what was written since the last commit under
+	// identifier, which must grow from commit to commit. An identifier that is
+	// already committed is refused before anything is written.
+	Commit(ctx context.Context, identifier int64) (*CommitReport, error)
+	Abort(ctx context.Context) error
+	Close() error
+}
+
+// Committable is what one commit publishes.
+type Committable struct {
+	User       string
+	Identifier int64 // grows per user in streams; BatchIdentifier for batch commits
+	Messages   []Message
+	Watermark  *int64
+	Properties map[string]string
+}
+
+// BatchIdentifier is the identifier of every batch commit.
+const BatchIdentifier = 1<<63 - 1
