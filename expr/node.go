@@ -1,0 +1,3 @@
+package expr
+
+type node interface{}

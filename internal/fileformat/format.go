@@ -1,0 +1,91 @@
+package fileformat
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Format opens and writes data files of one format. Safe for concurrent use.
+type Format interface {
+	// Name is the file ending and the value of the option file.format.
+	Name() string
+	// Open reads the footer of a file of size bytes (as its manifest entry says).
+	Open(ctx context.Context, fio fileio.FileIO, path string, size int64, mem memory.Allocator) (File, error)
+	// NewWriter writes a file through w, which it closes or aborts. Fields are the
+	// columns in file order with their field ids.
+	NewWriter(w fileio.Writer, fields []types.Field, opts WriteOptions) (Writer, error)
+}
+
+// File is an open data file. Safe for concurrent reads.
+type File interface {
+	// Fields are the file's columns with the ids stored in it (-1 where there is
+	// none) and the logical types its physical ones stand for.
+	Fields() []types.Field
+	RowCount() int64
+	// Read starts reading.
+	Read(ctx context.Context, req ReadRequest) (batch.Reader, error)
+	Close() error
+}
+
+// ReadRequest says what to read of a file.
+type ReadRequest struct {
+	// Columns are the columns wanted, in this order, named and typed as the batches
+	// shall have them. A column is found by field id where the file has ids, else by
+	// name; nested members likewise. A column the file does not have is all null. A
+	// type that differs from the file's beyond nullability and length is Unsupported.
+	Columns []types.Field
+	// Where skips row groups and pages that cannot match. Rows that do not match may
+	// still be returned. Columns are named as in Columns or, when not among them,
+	// as the file names them. Nil reads all.
+	Where *expr.Bound
+	// BatchRows is the most rows of one batch; 0 means the format's default.
+	BatchRows int
+	// Workers decode columns side by side; 0 and 1 decode on the calling goroutine.
+	Workers int
+}
+
+// WriteOptions tune a writer.
+type WriteOptions struct {
+	Compression string // zstd, snappy, lz4, gzip, none …; "" = zstd
+	ZstdLevel   int    // 0 = 1
+	// Options are the table's options, for the keys of the format ("parquet.page.size" …).
+	Options map[string]string
+	Mem     memory.Allocator
+	// Workers encode columns side by side; 0 and 1 encode on the calling goroutine.
+	Workers int
+}
+
+// Writer writes one data file. Not safe for concurrent use.
+type Writer interface {
+	// Write appends a batch with the columns given to NewWriter; it is borrowed for the call.
+	Write(ctx context.Context, rec arrow.RecordBatch) error
+	// Size estimates the bytes the file would have if closed now, for rolling.
+	Size() int64
+	// Close finishes the file and returns its summary.
+	Close(ctx context.Context) (Summary, error)
+	// Abort gives the file up and removes what was written. After Close it does nothing.
+	Abort() error
+}
+
+// Summary describes a finished file.
+type Summary struct {
+	FileSize int64
+	RowCount int64
+	Columns  []ColumnStats // one per field given to NewWriter
+}
+
+// ColumnStats are exact statistics of one column, before any truncation.
+// Min and Max are nil when there is no non-null value or the type has no order
+// in statistics (nested types, timestamps of more than 6 digits, geometry).
+// As in Java, NaN makes Min and Max of FLOAT and DOUBLE nil where parquet-java drops them.
+type ColumnStats struct {
+	Min, Max  types.Value
+	NullCount int64
+}
