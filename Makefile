@@ -1,0 +1,35 @@
+# Everything a developer runs. `make help` lists the targets.
+
+GO ?= go
+
+.PHONY: help build demo test bench interop fuzz lint cross update
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build the tarn command into bin/
+	$(GO) build -o bin/ ./cmd/tarn
+
+demo: ## the guided tour: two experiments on a local directory, no server
+	$(GO) run ./examples/demo
+
+test: ## all test groups, one after another, with the time of each
+	@bash scripts/test-groups.sh
+
+bench: ## Go benchmarks of each stage
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+interop: ## round trips with Java Paimon and pypaimon
+	@bash scripts/test-groups.sh interop
+
+fuzz: ## every fuzz target for a while (FUZZTIME=3s each)
+	@bash scripts/fuzz-all.sh
+
+lint: ## go vet, gofmt, staticcheck and the rules of internal/lint
+	@bash scripts/test-groups.sh lint
+
+cross: ## build for the other supported systems, without cgo
+	@bash scripts/test-groups.sh cross
+
+update: ## rewrite docs/api.txt and the dependency list after a wanted change
+	$(GO) test ./internal/lint -update

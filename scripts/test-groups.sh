@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Runs the test groups in sequence, stops at the first that fails, and prints the
+# time of each.
+#
+#   scripts/test-groups.sh            all groups
+#   scripts/test-groups.sh lint race  only these, in the given order
+#   scripts/test-groups.sh --list     their names
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GROUPS_ALL=(lint unit nocgo race cross demo interop fuzz)
+
+# core lists the packages that must work without cgo: all but the SQL layer.
+core() { go list ./... | grep -v '/tarnsql\(/\|$\)'; }
+
+# vet, gofmt, staticcheck, and the house rules.
+group_lint() {
+  local files
+  files=$(gofmt -l .)
+  if [ -n "$files" ]; then
+    printf 'Not formatted (mend with gofmt -w):\n%s\n' "$files" >&2
+    return 1
+  fi
+  go vet -tags interop ./...
+  go run "$STATICCHECK" -tags interop ./...
+  go test ./internal/lint
+}
+
+# All packages as the binary is built, with cgo.
+group_unit() { CGO_ENABLED=1 go test ./...; }
+
+# The core without cgo.
+group_nocgo() {
+  local pkgs
+  mapfile -t pkgs < <(core)
+  CGO_ENABLED=0 go test "${pkgs[@]}"
+}
+
+# The core under the race detector.
+group_race() {
+  local pkgs
+  mapfile -t pkgs < <(core)
+  CGO_ENABLED=1 go test -race "${pkgs[@]}"
+}
+
+# Builds and vets (tests included) for systems other than this one.
+group_cross() {
+  local target out pkgs
+  out=$(mktemp -d)
+  trap 'rm -rf "$out"' EXIT
+  mapfile -t pkgs < <(core)
+  for target in darwin/arm64 windows/amd64 linux/arm64; do
+    echo "building for $target"
+    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build -o "$out/" ./cmd/...
+    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go vet "${pkgs[@]}"
+  done
+}
+
+# Every program under examples/, the demo among them, in an empty folder of its own.
+group_demo() {
+  local dir out
+  out=$(mktemp -d)
+  trap 'rm -rf "$out"' EXIT
+  for dir in examples/*/; do
+    echo "running $dir"
+    mkdir "$out/tmp"
+    TMPDIR="$out/tmp" go run "./$dir"
+    rm -rf "$out/tmp"
+  done
+}
+
+# Round trips with Java Paimon and pypaimon.
+group_interop() {
+  bash scripts/interop-env.sh
+  go test -tags interop -count=1 ./interop/...
+}
+
+# A short run of every fuzz target.
+group_fuzz() { bash scripts/fuzz-all.sh; }
+
+report() {
+  local i total=0
+  echo
+  printf '%-10s %8s  %s\n' group seconds result
+  for i in "${!names[@]}"; do
+    printf '%-10s %8d  %s\n' "${names[i]}" "${seconds[i]}" "${results[i]}"
+    total=$((total + seconds[i]))
+  done
+  printf '%-10s %8d\n' total "$total"
+}
+
+case "${1:-}" in
+  --list)
+    printf '%s\n' "${GROUPS_ALL[@]}"
+    exit 0
+    ;;
+  --in-process) # one group in a process of its own: errexit holds inside it
+    "group_$2"
+    exit 0
+    ;;
+esac
+
+if [ $# -gt 0 ]; then todo=("$@"); else todo=("${GROUPS_ALL[@]}"); fi
+for name in "${todo[@]}"; do
+  if ! declare -F "group_$name" >/dev/null; then
+    echo "There is no test group '$name'. Groups: ${GROUPS_ALL[*]}" >&2
+    exit 2
+  fi
+done
+
+names=() seconds=() results=()
+for name in "${todo[@]}"; do
+  printf '\n== %s\n' "$name"
+  names+=("$name")
+  begin=$SECONDS
+  status=0
+  bash scripts/test-groups.sh --in-process "$name" || status=$?
+  seconds+=($((SECONDS - begin)))
+  if [ "$status" -ne 0 ]; then
+    results+=("FAILED")
+    report
+    printf '\nTest group %s failed (exit code %d). Run it alone: scripts/test-groups.sh %s\n' "$name" "$status" "$name" >&2
+    exit 1
+  fi
+  results+=("ok")
+done
+report
