@@ -1,0 +1,104 @@
+package event
+
+import "time"
+
+// CommitBegin tells that a commit starts.
+type CommitBegin struct {
+	Table      string
+	User       string
+	Identifier int64
+	Messages   int
+}
+
+// AttemptEnd tells how one try to publish one snapshot ended.
+type AttemptEnd struct {
+	Table    string
+	User     string
+	Snapshot int64  // id tried
+	Number   int    // 1 for the first try of this snapshot
+	Outcome  string // committed, lost race, unknown, failed
+	Err      error
+	Elapsed  time.Duration
+}
+
+// CommitEnd tells how a commit ended.
+type CommitEnd struct {
+	Table        string
+	User         string
+	Identifier   int64
+	Status       string // SUCCEEDED, FAILED, UNKNOWN
+	Reason       string // error kind when not SUCCEEDED
+	Base         int64
+	Snapshots    []int64
+	Attempts     int
+	FilesAdded   int
+	FilesDeleted int
+	Rows         int64
+	Bytes        int64
+	Err          error
+	Elapsed      time.Duration
+}
+
+// FlushEnd tells that rows of a write buffer became files of one bucket.
+type FlushEnd struct {
+	Table     string
+	Partition string // k=v/k=v, "" without partition keys
+	Bucket    int
+	Files     int
+	RowsIn    int64
+	RowsOut   int64 // after merging rows of one key
+	Bytes     int64
+	Elapsed   time.Duration
+	Err       error
+}
+
+// CompactEnd tells that files of one bucket were rewritten.
+type CompactEnd struct {
+	Table       string
+	Partition   string
+	Bucket      int
+	FilesBefore int
+	FilesAfter  int
+	BytesBefore int64
+	BytesAfter  int64
+	Elapsed     time.Duration
+	Err         error
+}
+
+// ScanPlanned tells what planning a scan read and left out.
+type ScanPlanned struct {
+	Table            string
+	Snapshot         int64 // 0 when the table has none
+	ManifestsRead    int
+	ManifestsSkipped int
+	FilesKept        int
+	FilesSkipped     int
+	Splits           int
+	Elapsed          time.Duration
+}
+
+// StorageCall tells about one call of a FileIO.
+type StorageCall struct {
+	Method  string // open, read, create, write, close, create-if-absent, replace, delete, list, stat, rename, delete-all, make-dir
+	Path    string
+	Bytes   int64
+	Elapsed time.Duration
+	Err     error
+}
+
+// Warning tells something a person should know that stopped nothing: a hint
+// file that could not be written, a clean-up left to the orphan job.
+type Warning struct {
+	Table string
+	Doing string // gerund and object, as in errors
+	Err   error
+}
+
+func (i CommitBegin) tell(l *Listener) { call(l.CommitBegin, i) }
+func (i AttemptEnd) tell(l *Listener)  { call(l.AttemptEnd, i) }
+func (i CommitEnd) tell(l *Listener)   { call(l.CommitEnd, i) }
+func (i FlushEnd) tell(l *Listener)    { call(l.FlushEnd, i) }
+func (i CompactEnd) tell(l *Listener)  { call(l.CompactEnd, i) }
+func (i ScanPlanned) tell(l *Listener) { call(l.ScanPlanned, i) }
+func (i StorageCall) tell(l *Listener) { call(l.StorageCall, i) }
+func (i Warning) tell(l *Listener)     { call(l.Warning, i) }

@@ -1,0 +1,73 @@
+package event
+
+import (
+	"context"
+	"log/slog"
+)
+
+// Slog returns a listener that writes to logger: ends of commits at Info (failed
+// ones at Error), attempts that did not commit and warnings at Warn, flushes,
+// compactions, plans and storage calls at Debug.
+func Slog(logger *slog.Logger) *Listener {
+	log := func(level slog.Level, msg string, err error, attrs ...slog.Attr) {
+		ctx := context.Background() // a listener has no caller to wait for
+		if !logger.Enabled(ctx, level) {
+			return
+		}
+		if err != nil {
+			attrs = append(attrs, slog.String("error", err.Error()))
+		}
+		logger.LogAttrs(ctx, level, msg, attrs...)
+	}
+	failedAs := func(level slog.Level, err error, otherwise slog.Level) slog.Level {
+		if err != nil {
+			return level
+		}
+		return otherwise
+	}
+	return &Listener{
+		AttemptEnd: func(i AttemptEnd) {
+			level := slog.LevelWarn
+			if i.Outcome == "committed" {
+				level = slog.LevelDebug
+			}
+			log(level, "commit attempt", i.Err, slog.String("table", i.Table), slog.String("user", i.User),
+				slog.Int64("snapshot", i.Snapshot), slog.Int("attempt", i.Number), slog.String("outcome", i.Outcome),
+				slog.Duration("elapsed", i.Elapsed))
+		},
+		CommitEnd: func(i CommitEnd) {
+			log(failedAs(slog.LevelError, i.Err, slog.LevelInfo), "commit", i.Err, slog.String("table", i.Table),
+				slog.String("user", i.User), slog.Int64("identifier", i.Identifier), slog.String("status", i.Status),
+				slog.String("reason", i.Reason), slog.Int64("base", i.Base), slog.Any("snapshots", i.Snapshots),
+				slog.Int("attempts", i.Attempts), slog.Int("filesAdded", i.FilesAdded),
+				slog.Int("filesDeleted", i.FilesDeleted), slog.Int64("rows", i.Rows), slog.Int64("bytes", i.Bytes),
+				slog.Duration("elapsed", i.Elapsed))
+		},
+		FlushEnd: func(i FlushEnd) {
+			log(failedAs(slog.LevelError, i.Err, slog.LevelDebug), "flush", i.Err, slog.String("table", i.Table),
+				slog.String("partition", i.Partition), slog.Int("bucket", i.Bucket), slog.Int("files", i.Files),
+				slog.Int64("rowsIn", i.RowsIn), slog.Int64("rowsOut", i.RowsOut), slog.Int64("bytes", i.Bytes),
+				slog.Duration("elapsed", i.Elapsed))
+		},
+		CompactEnd: func(i CompactEnd) {
+			log(failedAs(slog.LevelError, i.Err, slog.LevelDebug), "compact", i.Err, slog.String("table", i.Table),
+				slog.String("partition", i.Partition), slog.Int("bucket", i.Bucket),
+				slog.Int("filesBefore", i.FilesBefore), slog.Int("filesAfter", i.FilesAfter),
+				slog.Int64("bytesBefore", i.BytesBefore), slog.Int64("bytesAfter", i.BytesAfter),
+				slog.Duration("elapsed", i.Elapsed))
+		},
+		ScanPlanned: func(i ScanPlanned) {
+			log(slog.LevelDebug, "plan", nil, slog.String("table", i.Table), slog.Int64("snapshot", i.Snapshot),
+				slog.Int("manifestsRead", i.ManifestsRead), slog.Int("manifestsSkipped", i.ManifestsSkipped),
+				slog.Int("filesKept", i.FilesKept), slog.Int("filesSkipped", i.FilesSkipped),
+				slog.Int("splits", i.Splits), slog.Duration("elapsed", i.Elapsed))
+		},
+		StorageCall: func(i StorageCall) {
+			log(slog.LevelDebug, "storage", i.Err, slog.String("method", i.Method), slog.String("path", i.Path),
+				slog.Int64("bytes", i.Bytes), slog.Duration("elapsed", i.Elapsed))
+		},
+		Warning: func(i Warning) {
+			log(slog.LevelWarn, i.Doing, i.Err, slog.String("table", i.Table))
+		},
+	}
+}
