@@ -1,0 +1,157 @@
+package batch
+
+import (
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// gatherFixed gathers values of whole bytes.
+func gatherFixed(mem memory.Allocator, dt arrow.FixedWidthDataType, srcs []arrow.ArrayData, refs []Ref) (arrow.ArrayData, error) {
+	width := dt.BitWidth() / 8
+	valid, nulls := validity(mem, srcs, refs)
+	buf := newBuffer(mem, width*len(refs))
+	switch width {
+	case 1:
+		pick[uint8](buf, srcs, refs)
+	case 2:
+		pick[uint16](buf, srcs, refs)
+	case 4:
+		pick[uint32](buf, srcs, refs)
+	case 8:
+		pick[uint64](buf, srcs, refs)
+	case 16:
+		pick[[2]uint64](buf, srcs, refs)
+	case 32:
+		pick[[4]uint64](buf, srcs, refs)
+	default:
+		pickBytes(buf, width, srcs, refs)
+	}
+	return finish(dt, len(refs), []*memory.Buffer{valid, buf}, nil, nulls), nil
+}
+
+func pick[T any](out *memory.Buffer, srcs []arrow.ArrayData, refs []Ref) {
+	dst := reinterpret[T](out.Bytes())[:len(refs)]
+	views := make([][]T, len(srcs))
+	for i, s := range srcs {
+		views[i] = values[T](s, 1)
+	}
+	if len(views) == 1 {
+		src := views[0]
+		for i, r := range refs {
+			dst[i] = src[uint32(r)]
+		}
+		return
+	}
+	for i, r := range refs {
+		dst[i] = views[r>>32][uint32(r)]
+	}
+}
+
+func pickBytes(out *memory.Buffer, width int, srcs []arrow.ArrayData, refs []Ref) {
+	views := make([][]byte, len(srcs))
+	for i, s := range srcs {
+		if s == nil {
+			continue
+		}
+		if b := s.Buffers()[1]; b != nil {
+			views[i] = b.Bytes()[s.Offset()*width:]
+		} else {
+			views[i] = make([]byte, s.Len()*width)
+		}
+	}
+	dst := out.Bytes()
+	for at := 0; len(refs) > 0; {
+		n := run(refs)
+		from := refs[0].Row() * width
+		at += copy(dst[at:], views[refs[0].Source()][from:from+n*width])
+		refs = refs[n:]
+	}
+}
+
+func gatherBits(mem memory.Allocator, dt arrow.DataType, srcs []arrow.ArrayData, refs []Ref) arrow.ArrayData {
+	valid, nulls := validity(mem, srcs, refs)
+	buf := newBuffer(mem, (len(refs)+7)/8)
+	out := buf.Bytes()
+	for i := 0; i < len(refs); i += 8 {
+		var b byte
+		for j, r := range refs[i:min(i+8, len(refs))] {
+			s := srcs[r.Source()]
+			if bits := s.Buffers()[1]; bits != nil {
+				at := s.Offset() + r.Row()
+				b |= bits.Bytes()[at>>3] >> (at & 7) & 1 << j
+			}
+		}
+		out[i>>3] = b
+	}
+	return finish(dt, len(refs), []*memory.Buffer{valid, buf}, nil, nulls)
+}
+
+// gatherBytes gathers strings and binaries with offsets of type O. Bytes of
+// consecutive rows are copied in one go.
+func gatherBytes[O int32 | int64](mem memory.Allocator, dt arrow.DataType, srcs []arrow.ArrayData, refs []Ref) (arrow.ArrayData, error) {
+	views := make([][]O, len(srcs))
+	bytes := make([][]byte, len(srcs))
+	for i, s := range srcs {
+		views[i] = values[O](s, 1, 1)
+		if s != nil && s.Buffers()[2] != nil {
+			bytes[i] = s.Buffers()[2].Bytes()
+		}
+	}
+	total := int64(0)
+	for rest := refs; len(rest) > 0; {
+		n := run(rest)
+		off, row := views[rest[0].Source()], rest[0].Row()
+		total += int64(off[row+n] - off[row])
+		rest = rest[n:]
+	}
+	if int64(O(total)) != total || (unsafe.Sizeof(O(0)) == 4 && total > maxOffset) {
+		return nil, ErrTooLarge
+	}
+	valid, nulls := validity(mem, srcs, refs)
+	offsets := newBuffer(mem, (len(refs)+1)*int(unsafe.Sizeof(O(0))))
+	data := newBuffer(mem, int(total))
+	dst, out := reinterpret[O](offsets.Bytes()), data.Bytes()
+	var at O
+	dst[0] = 0
+	for i := 0; i < len(refs); {
+		n := run(refs[i:])
+		src, row := refs[i].Source(), refs[i].Row()
+		off := views[src][row : row+n+1]
+		copy(out[at:], bytes[src][off[0]:off[n]])
+		shift := at - off[0]
+		for k, o := range off[1:] {
+			dst[i+k+1] = o + shift
+		}
+		at += off[n] - off[0]
+		i += n
+	}
+	return finish(dt, len(refs), []*memory.Buffer{valid, offsets, data}, nil, nulls), nil
+}
+
+// values is buffer number at of a column as values of type T from the column's
+// offset on, with extra values behind the last row. A column without the buffer
+// counts as zeroes.
+func values[T any](s arrow.ArrayData, at int, extra ...int) []T {
+	if s == nil {
+		return nil
+	}
+	n := s.Len()
+	for _, e := range extra {
+		n += e
+	}
+	b := s.Buffers()[at]
+	if b == nil || b.Len() == 0 {
+		return make([]T, n)
+	}
+	return reinterpret[T](b.Bytes())[s.Offset():][:n]
+}
+
+func reinterpret[T any](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
+}
