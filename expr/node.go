@@ -1,3 +1,0 @@
-package expr
-
-type node interface{}
