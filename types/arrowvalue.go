@@ -119,14 +119,14 @@ func instantOf(v int64, unit arrow.TimeUnit) Instant {
 // fit 64 bits, as nanoseconds outside 1677-09-21 … 2262-04-11 do not. Digits
 // finer than the unit are cut off towards the past.
 func InstantToUnit(v Instant, unit arrow.TimeUnit) (int64, bool) {
-	perMilli := int64(1)
+	perMilli := int64(1_000_000)
 	switch unit {
 	case arrow.Second:
 		return floorDiv(v.Millis, 1000), true
+	case arrow.Millisecond:
+		return v.Millis, true
 	case arrow.Microsecond:
 		perMilli = 1_000
-	case arrow.Nanosecond:
-		perMilli = 1_000_000
 	}
 	sub := int64(v.NanoOfMilli) / (1_000_000 / perMilli)
 	if v.Millis > math.MaxInt64/perMilli || v.Millis < math.MinInt64/perMilli-1 {
