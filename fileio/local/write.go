@@ -157,7 +157,7 @@ func (fs *FS) syncMoved(op, p string) error {
 func (fs *FS) create(p string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	f, err := os.OpenFile(native(p), flags, 0o666)
-	if errors.Is(err, iofs.ErrNotExist) {
+	if gone(err) {
 		if err := fs.makeDirs(path.Dir(p)); err != nil {
 			return nil, err
 		}

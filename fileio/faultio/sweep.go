@@ -1,0 +1,24 @@
+package faultio
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Sweep runs one piece of work without a fault to count its calls, then once
+// for each call and each point of failure. run starts from a fresh storage each
+// time, does the work on New(storage, plan), checks what came of it, and returns
+// the number of calls.
+func Sweep(t *testing.T, whens []When, run func(t *testing.T, plan Plan) (calls int)) {
+	t.Helper()
+	var calls int
+	t.Run("no-fault", func(t *testing.T) { calls = run(t, None()) })
+	if calls == 0 && !t.Failed() {
+		t.Fatal("the work made no storage call: nothing was swept")
+	}
+	for _, when := range whens {
+		for n := 1; n <= calls; n++ {
+			t.Run(fmt.Sprintf("%v/%d", when, n), func(t *testing.T) { run(t, FailCall(n, when, 0)) })
+		}
+	}
+}
