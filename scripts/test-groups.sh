@@ -37,11 +37,11 @@ group_nocgo() {
   CGO_ENABLED=0 go test "${pkgs[@]}"
 }
 
-# The core under the race detector.
+# The core under the race detector, with the assertions of docs/invariants.md on.
 group_race() {
   local pkgs
   mapfile -t pkgs < <(core)
-  CGO_ENABLED=1 go test -race "${pkgs[@]}"
+  CGO_ENABLED=1 go test -race -tags invariants "${pkgs[@]}"
 }
 
 # Builds and vets (tests included) for systems other than this one.
