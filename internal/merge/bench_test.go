@@ -1,0 +1,140 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/types"
+)
+
+// wide are the columns of the benchmark's rows: what a merge row carries, and
+// some payload.
+func wide(key types.Type) []types.Field {
+	fields := []types.Field{types.SequenceNumberField(), types.ValueKindField(), {ID: 0, Name: "k", Type: key}}
+	for i := range 4 {
+		fields = append(fields, types.Field{ID: i + 1, Name: fmt.Sprint("l", i), Type: types.Type{Root: types.BigInt, Nullable: true}})
+	}
+	return append(fields, types.Field{ID: 9, Name: "s", Type: types.Type{Root: types.VarChar, Length: types.MaxLength, Nullable: true}})
+}
+
+// randomRun holds rows of keys, sorted, in batches of 8192.
+func randomRun(tb testing.TB, fields []types.Field, keys []int, seq int64) []arrow.RecordBatch {
+	schema := arrowSchema(tb, fields)
+	var out []arrow.RecordBatch
+	for part := range slices.Chunk(keys, 8192) {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		for _, k := range part {
+			seq++
+			b.Field(0).(*array.Int64Builder).Append(seq)
+			b.Field(1).(*array.Int8Builder).Append(0)
+			switch kb := b.Field(2).(type) {
+			case *array.Int64Builder:
+				kb.Append(int64(k))
+			case *array.StringBuilder:
+				kb.Append(fmt.Sprintf("customer-%09d", k))
+			}
+			for c := 3; c < 7; c++ {
+				b.Field(c).(*array.Int64Builder).Append(int64(k * c))
+			}
+			b.Field(7).(*array.StringBuilder).Append("some text of a row")
+		}
+		out = append(out, b.NewRecordBatch())
+		b.Release()
+	}
+	return out
+}
+
+func benchRuns(tb testing.TB, key types.Type, runs, rows int, overlap bool) (Config, []types.Field, [][]arrow.RecordBatch) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	fields := wide(key)
+	var data [][]arrow.RecordBatch
+	for r := range runs {
+		keys := make([]int, rows)
+		for i := range keys {
+			if overlap {
+				keys[i] = rnd.IntN(2 * rows)
+			} else {
+				keys[i] = r*rows + i
+			}
+		}
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		data = append(data, randomRun(tb, fields, keys, int64(r*rows)))
+	}
+	order, err := NewOrder([]Column{{2, key}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Config{
+		Keys: order, SequenceNumber: 0, Kind: 1,
+		Schema: arrowSchema(tb, fields[2:]), Output: []int{2, 3, 4, 5, 6, 7},
+	}, fields, data
+}
+
+func mergeAll(tb testing.TB, cfg Config, schema *arrow.Schema, data [][]arrow.RecordBatch) (in, out int) {
+	var readers []batch.Reader
+	for _, recs := range data {
+		for _, r := range recs {
+			in += int(r.NumRows())
+		}
+		readers = append(readers, batch.Of(schema, recs...))
+	}
+	r := NewReader(cfg, readers)
+	defer r.Close()
+	for {
+		rec, err := r.Next(context.Background())
+		if err == io.EOF {
+			return in, out
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out += int(rec.NumRows())
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		key     types.Type
+		runs    int
+		overlap bool
+	}{
+		{"bigint/2runs", types.Type{Root: types.BigInt}, 2, true},
+		{"bigint/8runs", types.Type{Root: types.BigInt}, 8, true},
+		{"bigint/8runs-apart", types.Type{Root: types.BigInt}, 8, false},
+		{"string/8runs", types.Type{Root: types.VarChar, Length: 99}, 8, true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			cfg, fields, data := benchRuns(b, c.key, c.runs, 50_000, c.overlap)
+			schema := arrowSchema(b, fields)
+			b.ReportAllocs()
+			in := 0
+			for b.Loop() {
+				in, _ = mergeAll(b, cfg, schema, data)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in), "ns/row")
+		})
+	}
+}
+
+// TestMergeAllocations guards what merging costs: some buffers per batch, nothing per row.
+func TestMergeAllocations(t *testing.T) {
+	cfg, fields, data := benchRuns(t, types.Type{Root: types.BigInt}, 4, 20_000, true)
+	schema := arrowSchema(t, fields)
+	in := 0
+	n := testing.AllocsPerRun(3, func() { in, _ = mergeAll(t, cfg, schema, data) })
+	// 6 columns, 60,000 distinct keys at most: about eight batches.
+	if perRow := n / float64(in); perRow > 0.01 {
+		t.Errorf("%v allocations for %d rows, %.4f per row", n, in, perRow)
+	}
+}

@@ -1,0 +1,75 @@
+package merge
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// Config says how runs are merged. All runs have the same columns.
+type Config struct {
+	// Keys is the order of the runs; rows equal in it are rows of one key.
+	Keys *Order
+	// Sequence are the sequence fields, which decide among the rows of a key before
+	// the sequence number does; Descending lets the smallest win. A null is older
+	// than any value.
+	Sequence   []Column
+	Descending bool
+	// SequenceNumber and Kind are the columns of the sequence number (int64) and
+	// the row kind (int8).
+	SequenceNumber, Kind int
+
+	// Engine is the merge function.
+	Engine Engine
+	// IgnoreDelete leaves -U and -D out of the merge of a key.
+	IgnoreDelete bool
+	// KeepDeletes returns surviving -U and -D; a read drops them.
+	KeepDeletes bool
+
+	// Schema is the schema of the output, whose column i is column Output[i] of the runs.
+	Schema *arrow.Schema
+	Output []int
+	// BatchRows is the most rows of a gathered batch, 0 for a default.
+	BatchRows int
+	Mem       memory.Allocator
+}
+
+// Engine is a merge function: what becomes of several rows of one key.
+type Engine uint8
+
+// Deduplicate keeps the last row of a key.
+const Deduplicate Engine = 0
+
+// ParseEngine reads the option merge-engine. Engines that are not built are
+// Unsupported, unknown ones Invalid.
+func ParseEngine(name string) (Engine, error) {
+	switch name {
+	case "", "deduplicate":
+		return Deduplicate, nil
+	case "partial-update", "aggregation", "first-row":
+		return 0, tarnerr.New(tarnerr.Unsupported, "choosing merge function", "this merge engine", "merge-engine", name)
+	}
+	return 0, tarnerr.New(tarnerr.Invalid, "choosing merge function", "no such merge engine", "merge-engine", name).
+		WithHint("Merge engines are deduplicate, partial-update, aggregation and first-row.")
+}
+
+const (
+	defaultBatchRows = 8192
+	// sliceRows is from which length on rows of one run pass through as a slice: a
+	// slice costs nothing per row but ends the batch before it.
+	sliceRows = 1024
+	// maxSources bounds the batches of runs that wait for a gather.
+	maxSources = 64
+)
+
+func (c *Config) withDefaults() *Config {
+	out := *c
+	if out.BatchRows <= 0 {
+		out.BatchRows = defaultBatchRows
+	}
+	if out.Mem == nil {
+		out.Mem = memory.DefaultAllocator
+	}
+	return &out
+}
