@@ -14,6 +14,12 @@ GROUPS_ALL=(lint unit nocgo race cross demo interop fuzz)
 # core lists the packages that must work without cgo: all but the SQL layer.
 core() { go list ./... | grep -v '/tarnsql\(/\|$\)'; }
 
+# scratch makes a folder $out that goes away with this process.
+scratch() {
+  out=$(mktemp -d)
+  trap 'rm -rf "$out"' EXIT
+}
+
 # vet, gofmt, staticcheck, and the house rules.
 group_lint() {
   local files
@@ -33,35 +39,33 @@ group_unit() { CGO_ENABLED=1 go test ./...; }
 # The core without cgo.
 group_nocgo() {
   local pkgs
-  mapfile -t pkgs < <(core)
-  CGO_ENABLED=0 go test "${pkgs[@]}"
+  pkgs=$(core)
+  CGO_ENABLED=0 go test $pkgs
 }
 
 # The core under the race detector, with the assertions of docs/invariants.md on.
 group_race() {
   local pkgs
-  mapfile -t pkgs < <(core)
-  CGO_ENABLED=1 go test -race -tags invariants "${pkgs[@]}"
+  pkgs=$(core)
+  CGO_ENABLED=1 go test -race -tags invariants $pkgs
 }
 
 # Builds and vets (tests included) for systems other than this one.
 group_cross() {
-  local target out pkgs
-  out=$(mktemp -d)
-  trap 'rm -rf "$out"' EXIT
-  mapfile -t pkgs < <(core)
+  local target pkgs
+  scratch
+  pkgs=$(core)
   for target in darwin/arm64 windows/amd64 linux/arm64; do
     echo "building for $target"
     GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build -o "$out/" ./cmd/...
-    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go vet "${pkgs[@]}"
+    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go vet $pkgs
   done
 }
 
 # Every program under examples/, the demo among them, in an empty folder of its own.
 group_demo() {
-  local dir out
-  out=$(mktemp -d)
-  trap 'rm -rf "$out"' EXIT
+  local dir
+  scratch
   for dir in examples/*/; do
     echo "running $dir"
     mkdir "$out/tmp"
