@@ -30,8 +30,8 @@ func ParseIdentifier(s string) (Identifier, error) {
 	if len(rest) > 0 && strings.HasPrefix(rest[0], "branch_") {
 		id.Branch = strings.TrimPrefix(rest[0], "branch_")
 		rest = rest[1:]
-		if id.Branch == "" {
-			return Identifier{}, badName(s, "empty branch name")
+		if err := CheckBranch(id.Branch); err != nil {
+			return Identifier{}, err
 		}
 	}
 	if len(rest) > 0 {
@@ -66,6 +66,24 @@ func CheckName(name string) error {
 		return badName(name, "name with . or $")
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return badName(name, "name with a control character")
+	}
+	return nil
+}
+
+// CheckBranch refuses what cannot be the name of a branch: what could leave its
+// directory, and what Paimon reserves ("main", digits alone).
+func CheckBranch(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return badName(name, "empty branch name")
+	case name == "main" || strings.Trim(name, "0123456789") == "":
+		return badName(name, "branch name that Paimon reserves")
+	case name == "." || strings.Contains(name, ".."):
+		return badName(name, "branch name with ..")
+	case strings.ContainsAny(name, `/\$`):
+		return badName(name, "branch name with a path separator or $")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return badName(name, "branch name with a control character")
 	}
 	return nil
 }
