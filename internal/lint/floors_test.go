@@ -98,7 +98,8 @@ func TestEveryPackageHasAFloor(t *testing.T) {
 func TestImportsGoDown(t *testing.T) {
 	fl := readFloors(t)
 	used := map[[2]string]bool{}
-	for _, f := range tree(t) {
+	files := tree(t)
+	for _, f := range files {
 		if f.test {
 			continue
 		}
@@ -111,6 +112,15 @@ func TestImportsGoDown(t *testing.T) {
 	}
 	if len(used) == 0 {
 		t.Fatal("no import inside the module was seen: the walk is broken")
+	}
+	built := map[string]bool{}
+	for _, pkg := range packages(files) {
+		built[pkg] = true
+	}
+	for pair := range fl.same {
+		if built[pair[0]] && built[pair[1]] && !used[pair] {
+			t.Errorf("%s allows %s -> %s, which nobody needs: remove the line", floorsFile, pair[0], pair[1])
+		}
 	}
 }
 
