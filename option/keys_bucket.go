@@ -1,0 +1,27 @@
+package option
+
+var bucketKeys = []Key{
+	{Name: "type", Kind: Enum, Default: "table", Values: []string{"table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table"}, State: RefusesReads, Accept: []string{"materialized-table"}, Note: "tables; a materialized table is a table"},
+	{Name: "path", Default: Unset, Note: "the path a table was opened by wins"},
+	{Name: "branch", Default: "main", State: RefusesReads, Note: "only the main branch"},
+	{Name: "bucket", Kind: Int, Default: "-1", Note: "a number of buckets; -1 for append tables. Writes to key tables with -1 (dynamic buckets), and all of -2 (postpone), are refused"},
+	{Name: "bucket-key", Default: Unset, Immutable: true},
+	{Name: "bucket-function.type", Kind: Enum, Default: "default", Values: []string{"default", "mod", "hive"}, Immutable: true, State: RefusesWrites, Accept: []string{"mod"}, Note: "default and mod"},
+	{Name: "bucket-append-ordered", Kind: Bool, Default: "true", State: Harmless, Note: "order of rows within a bucket of an append table is kept either way"},
+	{Name: "primary-key", Default: Unset, Immutable: true, Note: "moved into the schema when a table is created"},
+	{Name: "partition", Default: Unset, Immutable: true, Note: "moved into the schema when a table is created"},
+	{Name: "partition.default-name", Default: "__DEFAULT_PARTITION__", Note: "directory of null and blank partition values"},
+	{Name: "partition.legacy-name", Kind: Bool, Default: "true", Note: "how partition values are written in directory names"},
+	{Name: "upsert-key", Default: Unset, State: RefusesWrites},
+	{Name: "dynamic-bucket.target-row-num", Kind: Long, Default: "2000000", State: Harmless, Note: "dynamic buckets are refused by bucket"},
+	{Name: "dynamic-bucket.initial-buckets", Kind: Int, Default: Unset, State: Harmless, Note: "dynamic buckets are refused by bucket"},
+	{Name: "dynamic-bucket.max-buckets", Kind: Int, Default: "-1", State: Harmless, Note: "dynamic buckets are refused by bucket"},
+	{Name: "dynamic-bucket.assigner-parallelism", Kind: Int, Default: Unset, State: Harmless, Note: "parallelism of Flink jobs"},
+	{Name: "cross-partition-upsert.index-ttl", Kind: Duration, Default: Unset, State: Harmless, Note: "dynamic buckets are refused by bucket"},
+	{Name: "cross-partition-upsert.bootstrap-parallelism", Kind: Int, Default: "10", State: Harmless, Note: "parallelism of Flink jobs"},
+	{Name: "postpone.batch-write-fixed-bucket", Kind: Bool, Default: "true", State: Harmless, Note: "postponed buckets are refused by bucket"},
+	{Name: "postpone.batch-write-fixed-bucket.max-parallelism", Kind: Int, Default: "2048", State: Harmless, Note: "postponed buckets are refused by bucket"},
+	{Name: "postpone.default-bucket-num", Kind: Int, Default: "1", State: Harmless, Note: "postponed buckets are refused by bucket"},
+	{Name: "chain-table.enabled", Kind: Bool, Default: "false", State: RefusesReads},
+	{Name: "chain-table.chain-partition-keys", Default: Unset, State: Harmless, Note: "chain tables are refused by chain-table.enabled"},
+}

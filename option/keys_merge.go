@@ -1,0 +1,24 @@
+package option
+
+var mergeKeys = []Key{
+	{Name: "merge-engine", Kind: Enum, Default: "deduplicate", Values: []string{"deduplicate", "partial-update", "aggregation", "first-row"}, Immutable: true, State: RefusesReads, Note: "deduplicate"},
+	{Name: "sequence.field", Default: Unset, Note: "several columns, separated by commas"},
+	{Name: "sequence.field.sort-order", Kind: Enum, Default: "ascending", Values: []string{"ascending", "descending"}},
+	{Name: "rowkind.field", Default: Unset, Immutable: true},
+	{Name: "ignore-delete", Kind: Bool, Default: "false", Fallbacks: []string{"first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"}, Note: "-D rows are dropped when they are written"},
+	{Name: "ignore-update-before", Kind: Bool, Default: "false", Note: "-U rows are dropped when they are written"},
+	{Name: "changelog-producer", Kind: Enum, Default: "none", Values: []string{"none", "input", "full-compaction", "lookup"}, State: RefusesWrites, Note: "none; reads of table states do not depend on it"},
+	{Name: "changelog-producer.row-deduplicate", Kind: Bool, Default: "false", State: Harmless, Note: "no changelog is produced"},
+	{Name: "changelog-producer.row-deduplicate-ignore-fields", Default: Unset, State: Harmless, Note: "no changelog is produced"},
+	{Name: "aggregation.remove-record-on-delete", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "aggregation is refused by merge-engine"},
+	{Name: "partial-update.remove-record-on-delete", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "partial-update is refused by merge-engine"},
+	{Name: "partial-update.remove-record-on-sequence-group", Default: Unset, Immutable: true, State: Harmless, Note: "partial-update is refused by merge-engine"},
+	{Name: "fields.default-aggregate-function", Default: Unset, State: Harmless, Note: "aggregation is refused by merge-engine"},
+	{Name: "force-lookup", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "compaction strategy; level 0 is merged when read"},
+	{Name: "lookup-wait", Kind: Bool, Default: "true", Fallbacks: []string{"changelog-producer.lookup-wait"}, State: Harmless, Note: "no lookup compaction"},
+	{Name: "delete.force-produce-changelog", Kind: Bool, Default: "false", State: Harmless, Note: "no changelog is produced"},
+	{Name: "local-merge-buffer-size", Kind: MemorySize, Default: Unset, State: Harmless, Note: "a merge before Flink's shuffle"},
+	{Name: "table-read.sequence-number.enabled", Kind: Bool, Default: "false", State: Harmless, Note: "columns of the audit log, which this version does not have"},
+	{Name: "key-value.sequence_number.enabled", Kind: Bool, Default: "false", State: RefusesReads},
+	{Name: "pk-clustering-override", Kind: Bool, Default: "false", Immutable: true, State: RefusesReads},
+}

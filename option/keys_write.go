@@ -1,0 +1,27 @@
+package option
+
+var writeKeys = []Key{
+	{Name: "write-only", Kind: Bool, Default: "false", Fallbacks: []string{"write.compaction-skip"}, Note: "nothing compacts here in either case; reads merge what is there"},
+	{Name: "write-buffer-size", Kind: MemorySize, Default: "256 mb", Note: "at most this much of the process's memory budget for one writer"},
+	{Name: "write-buffer-spillable", Kind: Bool, Default: "true", State: Harmless, Note: "a full buffer is flushed"},
+	{Name: "write-buffer-spill.max-disk-size", Kind: MemorySize, Default: "9223372036854775807 bytes", State: Harmless, Note: "a full buffer is flushed"},
+	{Name: "write-buffer-for-append", Kind: Bool, Default: "false", State: Harmless, Note: "append writers buffer under the memory budget"},
+	{Name: "write-max-writers-to-spill", Kind: Int, Default: "10", State: Harmless, Note: "writers share one buffer"},
+	{Name: "write.batch-size", Kind: Int, Default: "1024", Fallbacks: []string{"orc.write.batch-size"}, State: Harmless, Note: "batch sizes of other formats"},
+	{Name: "write.batch-memory", Kind: MemorySize, Default: "128 mb", State: Harmless, Note: "batch sizes of other formats"},
+	{Name: "spill-compression", Default: "zstd", State: Harmless, Note: "nothing is spilled"},
+	{Name: "spill-compression.zstd-level", Kind: Int, Default: "1", State: Harmless, Note: "nothing is spilled"},
+	{Name: "sort-engine", Kind: Enum, Default: "loser-tree", Values: []string{"min-heap", "loser-tree"}, State: Harmless, Note: "one algorithm, same result"},
+	{Name: "sort-spill-threshold", Kind: Int, Default: Unset, State: Harmless, Note: "nothing is spilled"},
+	{Name: "sort-spill-buffer-size", Kind: MemorySize, Default: "64 mb", State: Harmless, Note: "nothing is spilled"},
+	{Name: "local-sort.max-num-file-handles", Kind: Int, Default: "128", State: Harmless, Note: "nothing is spilled"},
+	{Name: "page-size", Kind: MemorySize, Default: "64 kb", State: Harmless, Note: "memory layout"},
+	{Name: "cache-page-size", Kind: MemorySize, Default: "64 kb", State: Harmless, Note: "memory layout"},
+	{Name: "async-file-write", Kind: Bool, Default: "true", State: Harmless, Note: "speed"},
+	{Name: "dynamic-partition-overwrite", Kind: Bool, Default: "true", State: Harmless, Note: "overwrites are refused"},
+	{Name: "overwrite-upgrade", Kind: Bool, Default: "true", State: Harmless, Note: "overwrites are refused"},
+	{Name: "auto-create", Kind: Bool, Default: "false", State: Harmless, Note: "tables are created by the catalog"},
+	{Name: "partition.sink-strategy", Kind: Enum, Default: "NONE", Values: []string{"NONE", "HASH"}, State: Harmless, Note: "shuffling in Flink"},
+	{Name: "sink.watermark-time-zone", Default: "UTC", State: Harmless, Note: "Flink"},
+	{Name: "sink.process-time-zone", Default: Unset, State: Harmless, Note: "Flink"},
+}

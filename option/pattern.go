@@ -1,0 +1,46 @@
+package option
+
+import "strings"
+
+// Pattern is a family of keys: a prefix, something that names a column or a
+// codec setting, and a suffix.
+type Pattern struct {
+	Prefix, Suffix string
+	State          State
+	Note           string
+}
+
+// String shows the pattern with a star for what varies.
+func (p Pattern) String() string { return p.Prefix + "*" + p.Suffix }
+
+// patterns in the order docs/options.md prints them; the first that fits counts.
+var patterns = []Pattern{
+	{"fields.", ".stats-mode", Honoured, "statistics of one column"},
+	{"fields.", ".aggregate-function", Harmless, "aggregation is refused by merge-engine"},
+	{"fields.", ".ignore-retract", Harmless, "aggregation is refused by merge-engine"},
+	{"fields.", ".distinct", Harmless, "aggregation is refused by merge-engine"},
+	{"fields.", ".list-agg-delimiter", Harmless, "aggregation is refused by merge-engine"},
+	{"fields.", ".nested-key", Harmless, "aggregation is refused by merge-engine"},
+	{"fields.", ".count-limit", Harmless, "aggregation is refused by merge-engine"},
+	{"fields.", ".sequence-group", Harmless, "partial-update is refused by merge-engine"},
+	{"fields.", "", Harmless, "settings of columns for other merge engines"},
+	{"file-index.", "", Harmless, "no index is written; a missing index changes no result"},
+	{"parquet.", "", Harmless, "settings of the encoding"},
+	{"orc.", "", Harmless, "ORC is refused by file.format"},
+	{"avro.", "", Harmless, "Avro data files are refused by file.format"},
+	{"metadata.iceberg.", "", Harmless, "the Iceberg face is refused by metadata.iceberg.storage"},
+}
+
+// Patterns yields a copy of the families of keys.
+func Patterns() []Pattern { return append([]Pattern(nil), patterns...) }
+
+// match finds the family of a key that is not in the table.
+func match(name string) (Pattern, bool) {
+	for _, p := range patterns {
+		if strings.HasPrefix(name, p.Prefix) && strings.HasSuffix(name, p.Suffix) &&
+			len(name) > len(p.Prefix)+len(p.Suffix) {
+			return p, true
+		}
+	}
+	return Pattern{}, false
+}
