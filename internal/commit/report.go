@@ -1,0 +1,55 @@
+package commit
+
+import (
+	"time"
+
+	"github.com/tarnlake/tarn/internal/snapshot"
+)
+
+// Status is how a commit ended.
+type Status string
+
+const (
+	Succeeded Status = "SUCCEEDED"
+	Failed    Status = "FAILED"
+	// Undecided: nobody can tell yet. Nothing may be repeated or deleted.
+	Undecided Status = "UNKNOWN"
+)
+
+// Report is the evidence a commit leaves, whatever its end.
+type Report struct {
+	Status     Status
+	Reason     string // error kind when not Succeeded
+	User       string
+	Identifier int64
+	Base       int64 // snapshot the last try built on, 0 = none
+	Attempts   []Attempt
+	Snapshots  []*snapshot.Snapshot // published, in order
+	FilesAdded int
+	FilesGone  int
+	Rows       int64
+	Bytes      int64
+	Elapsed    time.Duration
+	// Already is true when nothing was published because this user had committed
+	// the identifier before.
+	Already bool
+	// Callbacks are the failures of callbacks after the commit had landed.
+	Callbacks []CallbackFailure
+}
+
+// Attempt is one try to publish one snapshot.
+type Attempt struct {
+	Snapshot int64  // id tried
+	Outcome  string // committed, lost race, unknown, failed
+	Cause    string
+	Elapsed  time.Duration
+}
+
+// IDs are the ids of the snapshots published.
+func (r *Report) IDs() []int64 {
+	var out []int64
+	for _, s := range r.Snapshots {
+		out = append(out, s.ID)
+	}
+	return out
+}

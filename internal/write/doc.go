@@ -1,0 +1,11 @@
+// Package write takes batches into a table: it checks them, routes their rows
+// to partitions and buckets, buffers them as columns under the memory budget,
+// flushes them to data files and hands over what the files are as messages.
+// Nothing it writes is visible before a commit.
+//
+// A batch goes conform.go (columns by name, types, defaults), check.go (values),
+// kind.go (row kinds), route.go (partition and bucket), buffer.go; a flush goes
+// restore.go (sequence numbers), order.go (sort and merge), flush.go (files).
+//
+// Floor F4. The first stage of the walk: write, flush, prepare.
+package write

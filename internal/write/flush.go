@@ -1,0 +1,338 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// flushRows is how many rows a flush gathers at a time.
+const flushRows = 16 << 10
+
+// flush writes what is buffered to data files, buckets side by side, and
+// empties the buffer.
+func (w *Writer) flush(ctx context.Context) error {
+	if w.buffer.rows() == 0 {
+		return nil
+	}
+	if err := w.buffer.join(); err != nil {
+		return err
+	}
+	rows := w.buffer.byGroup(len(w.router.groups))
+	var active []int
+	for g, r := range rows {
+		if len(r) > 0 {
+			active = append(active, g)
+		}
+	}
+	if err := w.restore(ctx, active); err != nil {
+		return err
+	}
+	w.spec.Encoding.Workers = max(1, w.cfg.Workers/len(active))
+	var keys *loaded
+	if w.keyed {
+		var err error
+		if keys, err = w.order.load(w.buffer.chunks); err != nil {
+			return err
+		}
+	}
+	lanes := min(w.cfg.Workers, len(active))
+	eg, ctx := errgroup.WithContext(ctx)
+	next := make(chan int, len(active))
+	for _, g := range active {
+		next <- g
+	}
+	close(next)
+	for range lanes {
+		eg.Go(func() error {
+			var scratch []item
+			for g := range next {
+				if err := ctx.Err(); err != nil {
+					return tarnerr.Wrap(tarnerr.Unavailable, "flushing write buffer", err)
+				}
+				if err := w.flushGroup(ctx, w.router.groups[g], rows[g], keys, &scratch); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := eg.Wait(); err != nil {
+		return tarnerr.Trace("flushing write buffer", err, "table", w.cfg.Table)
+	}
+	w.buffer.reset()
+	if w.reserved != nil {
+		w.reserved.Release()
+	}
+	return w.closeLargest(ctx)
+}
+
+func (w *Writer) flushGroup(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, scratch *[]item) error {
+	start := w.cfg.Env.Now()
+	before := len(g.files)
+	out := len(rows)
+	var err error
+	if w.keyed {
+		out, err = w.flushKeyed(ctx, g, rows, keys, scratch)
+	} else {
+		err = w.flushAppend(ctx, g, rows)
+	}
+	w.told(g, g.files[before:], int64(len(rows)), int64(out), start, err)
+	return err
+}
+
+func (w *Writer) told(g *group, files []*datafile.Meta, in, out int64, start time.Time, err error) {
+	info := event.FlushEnd{
+		Table: w.cfg.Table, Partition: g.spec, Bucket: int(g.bucket), Files: len(files),
+		RowsIn: in, RowsOut: out, Elapsed: w.cfg.Env.Now().Sub(start), Err: err,
+	}
+	for _, f := range files {
+		info.Bytes += f.FileSize
+	}
+	w.cfg.Listener.Emit(info)
+}
+
+// flushKeyed writes one bucket of a key table: sorted, each key once, as a
+// sorted run of its own (INV-WRITE-2). It returns the number of rows written.
+func (w *Writer) flushKeyed(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, scratch *[]item) (int, error) {
+	places := keys.sorted(rows, scratch)
+	base := g.sequence
+	g.sequence += int64(len(rows)) // rows that lost have used their numbers too (INV-WRITE-1)
+	asm := newAssembler(w)
+	out := run.NewRollingWriter(w.spec, g.dir, 0)
+	refs := make([]batch.Ref, 0, min(flushRows, len(places)))
+	for step := flushRows; len(places) > 0; {
+		n := min(step, len(places))
+		refs = refs[:0]
+		for _, p := range places[:n] {
+			refs = append(refs, rows[p])
+		}
+		rec, err := asm.keyed(w.buffer.chunks, refs, places[:n], base)
+		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
+			step = n / 2
+			continue
+		}
+		if err == nil {
+			err = out.Write(ctx, rec)
+			rec.Release()
+		}
+		if err != nil {
+			return 0, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
+		}
+		places = places[n:]
+	}
+	files, err := out.Close(ctx)
+	if err != nil {
+		return 0, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
+	}
+	g.files = append(g.files, files...)
+	var written int64
+	for _, f := range files {
+		written += f.RowCount
+	}
+	return int(written), nil
+}
+
+// assembler makes batches of file columns out of buffered rows.
+type assembler struct {
+	mem    memory.Allocator
+	buffer *arrow.Schema
+	file   *arrow.Schema
+	keys   []int // buffer columns of `_KEY_*`
+}
+
+func newAssembler(w *Writer) *assembler {
+	a := &assembler{mem: w.cfg.Mem, buffer: w.buffer.schema, file: w.fileSchema}
+	if !w.spec.Thin {
+		a.keys = w.keyColumns
+	}
+	return a
+}
+
+// keyed gathers the rows named by refs under the columns of a key-value file.
+// Row i has the sequence number base + places[i]. The caller releases it.
+func (a *assembler) keyed(chunks []arrow.RecordBatch, refs []batch.Ref, places []uint32, base int64) (arrow.RecordBatch, error) {
+	rec, err := batch.Gather(a.mem, a.buffer, chunks, nil, refs)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	sequence := a.sequence(places, base)
+	defer sequence.Release()
+	cols := make([]arrow.Array, 0, a.file.NumFields())
+	for _, k := range a.keys {
+		cols = append(cols, rec.Column(k))
+	}
+	cols = append(cols, sequence, rec.Column(bufferKind))
+	cols = append(cols, rec.Columns()[bufferValues:]...)
+	return array.NewRecordBatch(a.file, cols, rec.NumRows()), nil
+}
+
+func (a *assembler) sequence(places []uint32, base int64) arrow.Array {
+	buf := memory.NewResizableBuffer(a.mem)
+	buf.Resize(arrow.Int64Traits.BytesRequired(len(places)))
+	numbers := arrow.Int64Traits.CastFromBytes(buf.Bytes())
+	for i, p := range places {
+		numbers[i] = base + int64(p)
+	}
+	data := array.NewData(arrow.PrimitiveTypes.Int64, len(places), []*memory.Buffer{nil, buf}, nil, 0, 0)
+	buf.Release()
+	defer data.Release()
+	return array.NewInt64Data(data)
+}
+
+// flushAppend writes the rows of one bucket of an append table in their order.
+// The file stays open, so that files grow to their target size over flushes.
+func (w *Writer) flushAppend(ctx context.Context, g *group, rows []batch.Ref) error {
+	if g.open == nil {
+		g.open = run.NewRollingWriter(w.spec, g.dir, g.sequence)
+	}
+	write := func(rec arrow.RecordBatch) error {
+		defer rec.Release()
+		return g.open.Write(ctx, rec)
+	}
+	for step := flushRows; len(rows) > 0; {
+		if n := together(rows); n >= min(largeRows, len(rows)) {
+			at := rows[0]
+			if err := write(batch.Slice(w.buffer.chunks[at.Source()], int64(at.Row()), int64(at.Row()+n))); err != nil {
+				return err
+			}
+			rows = rows[n:]
+			continue
+		}
+		n := min(step, len(rows))
+		rec, err := batch.Gather(w.cfg.Mem, w.buffer.schema, w.buffer.chunks, nil, rows[:n])
+		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
+			step = n / 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := write(rec); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	g.sequence = g.open.Sequence()
+	return nil
+}
+
+// together is how many refs from the first on are rows that follow each other.
+func together(refs []batch.Ref) int {
+	n := 1
+	for n < len(refs) && refs[n] == refs[0]+batch.Ref(n) {
+		n++
+	}
+	return n
+}
+
+// closeLargest finishes open append files, largest first, until the rest fits
+// the write buffer: what a file writer holds is memory too.
+func (w *Writer) closeLargest(ctx context.Context) error {
+	var open []*group
+	var held int64
+	for _, g := range w.router.groups {
+		if g.open != nil {
+			open = append(open, g)
+			held += g.open.Size()
+		}
+	}
+	slices.SortStableFunc(open, func(a, b *group) int { return int(b.open.Size() - a.open.Size()) })
+	for _, g := range open {
+		if held <= w.cfg.Settings.BufferSize && len(open) <= maxOpen {
+			return nil
+		}
+		held -= g.open.Size()
+		open = open[1:]
+		if err := w.finish(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxOpen is how many append files stay open between flushes at most.
+const maxOpen = 32
+
+// finishOpen finishes all open append files.
+func (w *Writer) finishOpen(ctx context.Context) error {
+	eg, ctx := errgroup.WithContext(ctx)
+	eg.SetLimit(w.cfg.Workers)
+	for _, g := range w.router.groups {
+		if g.open != nil {
+			eg.Go(func() error { return w.finish(ctx, g) })
+		}
+	}
+	return eg.Wait()
+}
+
+func (w *Writer) finish(ctx context.Context, g *group) error {
+	files, err := g.open.Close(ctx)
+	if err != nil {
+		return tarnerr.Trace("flushing write buffer", err, "table", w.cfg.Table) // Abort removes what is there
+	}
+	g.open = nil
+	g.files = append(g.files, files...)
+	return nil
+}
+
+// restore looks up what the buckets about to be flushed hold already, once per
+// bucket, and refuses a partition that has another number of buckets.
+func (w *Writer) restore(ctx context.Context, active []int) error {
+	if w.router.buckets == nil || (!w.keyed && !w.cfg.Settings.Ordered) {
+		return nil
+	}
+	var missing []*group
+	var buckets []Bucket
+	for _, g := range active {
+		if g := w.router.groups[g]; !g.restored {
+			missing = append(missing, g)
+			buckets = append(buckets, Bucket{g.partition, g.bucket})
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	held, err := w.cfg.Restore.Restore(ctx, buckets)
+	if err != nil {
+		return tarnerr.Trace("restoring buckets", err, "table", w.cfg.Table)
+	}
+	want := w.cfg.Settings.Buckets
+	for i, g := range missing {
+		if n := held[i].TotalBuckets; n != 0 && n != want {
+			return tarnerr.New(tarnerr.Invalid, "restoring buckets", "the partition was written with another number of buckets",
+				"table", w.cfg.Table, "partition", g.spec, "buckets", n, "option bucket", want).
+				WithHint("Set the option back, or rescale the partition with INSERT OVERWRITE first.")
+		}
+		g.sequence = held[i].MaxSequence + 1
+		g.restored = true
+	}
+	return nil
+}
+
+// layOutFiles fixes the columns of the files of key tables.
+func (w *Writer) layOutFiles() error {
+	if !w.keyed {
+		return nil
+	}
+	var err error
+	if w.fileSchema, err = types.ArrowSchema(w.spec.Fields()); err != nil {
+		return err
+	}
+	w.keyColumns, err = w.columns(w.cfg.Schema.TrimmedPrimaryKeys())
+	return err
+}

@@ -1,0 +1,415 @@
+package write
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/bucket"
+	"github.com/tarnlake/tarn/internal/budget"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/merge"
+	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Writer takes rows into one table. Not safe for concurrent use.
+//
+// Rows are buffered and flushed as memory demands; Prepare flushes the rest and
+// hands over all files since the last Prepare. After a failed Write or Prepare
+// only Abort and Close are of use, unless the error is of a batch that was
+// refused as a whole (its kind is Invalid): then nothing of it was taken.
+type Writer struct {
+	cfg    Config
+	fields []types.Field
+	keyed  bool
+
+	conform *conformer
+	check   *checker
+	kinds   kindRules
+	router  *router
+	order   *orderer // of key tables
+	spec    *run.FileSpec
+	// of key tables: the columns of their files, and which of the buffer are keys
+	fileSchema *arrow.Schema
+	keyColumns []int
+
+	buffer   buffer
+	reserved *budget.Reservation // nil without a budget
+	scratch  []uint32
+	failed   error
+	closed   bool
+}
+
+// New starts a writer. It does no I/O.
+func New(cfg Config) (*Writer, error) {
+	if cfg.Mem == nil {
+		cfg.Mem = memory.DefaultAllocator
+	}
+	cfg.Workers = max(1, cfg.Workers)
+	s, set := cfg.Schema, cfg.Settings
+	w := &Writer{cfg: cfg, fields: s.Fields, keyed: s.HasPrimaryKey()}
+	if set.Buckets < 1 && (w.keyed || set.Buckets != -1) {
+		return nil, tarnerr.New(tarnerr.Unsupported, "opening writer", "dynamic and postponed buckets", "bucket", set.Buckets).
+			WithHint("Create the table with a fixed number of buckets: bucket=N with N of at least 1.")
+	}
+	var err error
+	if w.conform, err = newConformer(s.Fields, cfg.Mem); err != nil {
+		return nil, tarnerr.Trace("opening writer", err)
+	}
+	w.check = newChecker(s.Fields, w.orderingColumns())
+	w.kinds = kindRules{
+		field: s.Index(set.RowKindField), ignoreDelete: set.IgnoreDelete,
+		ignoreUpdateBefore: set.IgnoreUpdateBefore, appendOnly: !w.keyed,
+	}
+	if set.RowKindField != "" && w.kinds.field < 0 {
+		return nil, tarnerr.New(tarnerr.Invalid, "opening writer", "rowkind.field names no column", "column", set.RowKindField)
+	}
+	if err := w.newRouter(); err != nil {
+		return nil, err
+	}
+	if w.keyed {
+		if err := w.newOrder(); err != nil {
+			return nil, err
+		}
+	}
+	w.newSpec()
+	if err := w.layOutFiles(); err != nil {
+		return nil, err
+	}
+	if w.buffer.schema, err = w.bufferSchema(); err != nil {
+		return nil, err
+	}
+	w.buffer.mem = cfg.Mem
+	return w, nil
+}
+
+// orderingColumns are those in which NaN would break the order of rows or the
+// choice of a bucket.
+func (w *Writer) orderingColumns() []string {
+	s := w.cfg.Schema
+	return slices.Concat(s.PrimaryKeys, s.PartitionKeys, s.BucketKeys(), w.cfg.Settings.SequenceFields)
+}
+
+// The buffer of a key table has the row kind before the table's columns.
+const (
+	bufferKind   = 0
+	bufferValues = 1
+)
+
+// columns are the positions of the named columns in the buffer.
+func (w *Writer) columns(names []string) ([]int, error) {
+	first := 0
+	if w.keyed {
+		first = bufferValues
+	}
+	out := make([]int, len(names))
+	for i, n := range names {
+		at := w.cfg.Schema.Index(n)
+		if at < 0 {
+			return nil, tarnerr.New(tarnerr.Invalid, "opening writer", "the table has no such column", "column", n)
+		}
+		out[i] = first + at
+	}
+	return out, nil
+}
+
+func (w *Writer) newRouter() error {
+	s, set := w.cfg.Schema, w.cfg.Settings
+	partition, err := w.columns(s.PartitionKeys)
+	if err != nil {
+		return err
+	}
+	var b *bucket.Assigner
+	if set.Buckets >= 1 {
+		if b, err = bucket.New(set.BucketFunction, s.Select(s.BucketKeys()), int(set.Buckets)); err != nil {
+			return tarnerr.Trace("opening writer", err)
+		}
+	}
+	names := layout.NewPartitioner(s.Select(s.PartitionKeys), set.PartitionDefault, set.LegacyPartitions)
+	w.router = newRouter(partition, b, set.Buckets, w.cfg.Place, names)
+	return nil
+}
+
+func (w *Writer) newOrder() error {
+	s, set := w.cfg.Schema, w.cfg.Settings
+	ordered := func(names []string) ([]merge.Column, error) {
+		at, err := w.columns(names)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]merge.Column, len(at))
+		for i, c := range at {
+			out[i] = merge.Column{Index: c, Type: s.Fields[c-bufferValues].Type}
+		}
+		return out, nil
+	}
+	keys, err := ordered(s.TrimmedPrimaryKeys())
+	if err != nil {
+		return err
+	}
+	w.order = &orderer{descending: set.SequenceDescending, engine: set.Engine}
+	if w.order.keys, err = merge.NewOrder(keys); err != nil {
+		return tarnerr.Trace("opening writer", err)
+	}
+	w.order.sequence, err = ordered(set.SequenceFields)
+	return err
+}
+
+func (w *Writer) newSpec() {
+	s, set := w.cfg.Schema, w.cfg.Settings
+	ending := set.FileEnding
+	if ending == "" {
+		ending = w.cfg.Format.Name()
+	}
+	w.spec = &run.FileSpec{
+		FileIO: w.cfg.FileIO, Format: w.cfg.Format, Env: w.cfg.Env, Mem: w.cfg.Mem,
+		Values: s.Fields, Thin: set.Thin && w.keyed,
+		SchemaID: s.ID, Level: 0, Source: datafile.Append, Stats: set.Stats,
+		Encoding: fileformat.WriteOptions{
+			Compression: set.Compression, ZstdLevel: set.ZstdLevel, Options: set.FormatOptions,
+		},
+		TargetSize: set.TargetFileSize, Names: layout.NewNamer(w.cfg.Env), Prefix: set.DataFilePrefix, Ending: ending,
+	}
+	if w.keyed {
+		w.spec.Keys = s.Select(s.TrimmedPrimaryKeys())
+	}
+}
+
+func (w *Writer) bufferSchema() (*arrow.Schema, error) {
+	if !w.keyed {
+		return w.conform.schema, nil
+	}
+	return types.ArrowSchema(slices.Concat([]types.Field{types.ValueKindField()}, w.fields))
+}
+
+// Write takes a batch, which is borrowed for the call; see the package's
+// contract on columns and kinds at [table.BatchWrite].
+func (w *Writer) Write(ctx context.Context, rec arrow.RecordBatch) error {
+	if err := w.usable("writing batch"); err != nil {
+		return err
+	}
+	if rec.NumRows() == 0 {
+		return nil
+	}
+	rows, err := w.accept(rec)
+	if err != nil || rows == nil {
+		return err
+	}
+	defer rows.Release()
+	return w.fail(w.take(ctx, rows))
+}
+
+// accept checks a batch and returns its rows in the buffer's columns, nil when
+// none is left. It has no effect on the writer.
+func (w *Writer) accept(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	conformed, err := w.conform.conform(rec)
+	if err != nil {
+		return nil, err
+	}
+	defer conformed.Release()
+	if err := w.check.check(conformed); err != nil {
+		return nil, err
+	}
+	filled, err := w.conform.fillDefaults(conformed)
+	if err != nil {
+		return nil, err
+	}
+	defer filled.Release()
+	var given arrow.Array
+	if at := rec.Schema().FieldIndices(types.KindColumn); len(at) > 0 {
+		given = rec.Column(at[0])
+	}
+	kinds, keep, err := w.kinds.kinds(w.cfg.Mem, filled, given)
+	if err != nil {
+		return nil, err
+	}
+	if kinds != nil {
+		defer kinds.Release()
+	}
+	rows := w.withKinds(filled, kinds)
+	if keep == nil {
+		return rows, nil
+	}
+	defer rows.Release()
+	return batch.Filter(w.cfg.Mem, rows, keep)
+}
+
+// withKinds puts the kinds before the columns, +I for all when kinds is nil.
+// The caller releases the result.
+func (w *Writer) withKinds(rec arrow.RecordBatch, kinds *array.Int8) arrow.RecordBatch {
+	if !w.keyed {
+		rec.Retain()
+		return rec
+	}
+	if kinds == nil {
+		zeroes := memory.NewResizableBuffer(w.cfg.Mem)
+		zeroes.Resize(int(rec.NumRows()))
+		clear(zeroes.Bytes())
+		data := array.NewData(arrow.PrimitiveTypes.Int8, int(rec.NumRows()), []*memory.Buffer{nil, zeroes}, nil, 0, 0)
+		zeroes.Release()
+		kinds = array.NewInt8Data(data)
+		data.Release()
+		defer kinds.Release()
+	}
+	cols := slices.Concat([]arrow.Array{kinds}, rec.Columns())
+	return array.NewRecordBatch(w.buffer.schema, cols, rec.NumRows())
+}
+
+// take buffers rows and flushes when the buffer or the budget is full. A batch
+// too large for either goes in by halves.
+func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
+	n := cost(rows)
+	if rows.NumRows() > 1 && n > w.capacity() {
+		half := rows.NumRows() / 2
+		for _, part := range [][2]int64{{0, half}, {half, rows.NumRows()}} {
+			s := batch.Slice(rows, part[0], part[1])
+			err := w.take(ctx, s)
+			s.Release()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if w.buffer.rows() > 0 && w.buffer.bytes+n > w.cfg.Settings.BufferSize {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.reserve(ctx, n); err != nil {
+		return err
+	}
+	var err error
+	if w.scratch, err = w.router.route(rows, w.scratch[:0]); err != nil {
+		return err
+	}
+	return w.buffer.add(rows, w.scratch, n)
+}
+
+// capacity is the most one batch may take: half the budget leaves room for the
+// flush of it.
+func (w *Writer) capacity() int64 {
+	most := max(1, w.cfg.Settings.BufferSize)
+	if w.cfg.Budget != nil {
+		most = min(most, w.cfg.Budget.Limit()/2)
+	}
+	return most
+}
+
+// reserve takes n bytes of the budget, flushing when they are not free.
+func (w *Writer) reserve(ctx context.Context, n int64) error {
+	if w.cfg.Budget == nil {
+		return nil
+	}
+	if w.reserved != nil && w.reserved.TryGrow(n) {
+		return nil
+	}
+	if w.buffer.rows() > 0 {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if w.reserved == nil {
+		r, err := w.cfg.Budget.Reserve(ctx, n)
+		w.reserved = r
+		return tarnerr.Trace("buffering rows", err)
+	}
+	return tarnerr.Trace("buffering rows", w.reserved.Grow(ctx, n))
+}
+
+// Prepare flushes and returns a message per bucket that gained files since the
+// last Prepare, in the order the buckets were first written to. The files belong
+// to the messages from then on.
+func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
+	if err := w.usable("preparing commit"); err != nil {
+		return nil, err
+	}
+	if err := w.flush(ctx); err != nil {
+		return nil, w.fail(err)
+	}
+	if err := w.finishOpen(ctx); err != nil {
+		return nil, w.fail(err)
+	}
+	total := w.cfg.Settings.Buckets
+	var out []*commitmsg.Message
+	for _, g := range w.router.groups {
+		if len(g.files) == 0 {
+			continue
+		}
+		n := total
+		out = append(out, &commitmsg.Message{Partition: g.partition, Bucket: g.bucket, TotalBuckets: &n, NewFiles: g.files})
+		g.files = nil
+	}
+	return out, nil
+}
+
+// Abort drops what is buffered and removes the files that no Prepare has handed
+// over. The writer can go on only when it had not failed.
+func (w *Writer) Abort(ctx context.Context) error {
+	w.drop()
+	var first error
+	var paths []string
+	for _, g := range w.router.groups {
+		if g.open != nil {
+			if err := g.open.Abort(ctx); first == nil {
+				first = err
+			}
+			g.open = nil
+		}
+		for _, f := range g.files {
+			paths = append(paths, w.cfg.Place.DataFile(g.spec, g.bucket, f.FileName))
+		}
+		g.files = nil
+	}
+	if len(paths) > 0 {
+		if err := w.cfg.FileIO.Delete(ctx, paths...); first == nil {
+			first = err
+		}
+	}
+	return tarnerr.Trace("aborting write", first, "table", w.cfg.Table)
+}
+
+// Close frees the writer's memory. Files not handed over by Prepare are removed.
+func (w *Writer) Close() error {
+	if w.closed {
+		return nil
+	}
+	err := w.Abort(context.Background())
+	w.closed = true
+	return err
+}
+
+func (w *Writer) drop() {
+	w.buffer.reset()
+	if w.reserved != nil {
+		w.reserved.Release()
+	}
+}
+
+func (w *Writer) usable(op string) error {
+	switch {
+	case w.closed:
+		return tarnerr.New(tarnerr.Closed, op, "the writer is closed", "table", w.cfg.Table)
+	case w.failed != nil:
+		return tarnerr.Trace(op, w.failed, "table", w.cfg.Table)
+	}
+	return nil
+}
+
+// fail remembers that the writer has lost rows it had taken.
+func (w *Writer) fail(err error) error {
+	if err != nil && w.failed == nil {
+		w.failed = err
+		w.drop()
+	}
+	return err
+}
