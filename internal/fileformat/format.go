@@ -81,10 +81,12 @@ type Summary struct {
 	Columns  []ColumnStats // one per field given to NewWriter
 }
 
-// ColumnStats are exact statistics of one column, before any truncation.
+// ColumnStats are exact statistics of one column, before any truncation, as Java
+// takes them from its writers.
 // Min and Max are nil when there is no non-null value or the type has no order
-// in statistics (nested types, timestamps of more than 6 digits, geometry).
-// As in Java, NaN makes Min and Max of FLOAT and DOUBLE nil where parquet-java drops them.
+// in statistics (bytes, nested types, timestamps of more than 6 digits, geometry).
+// FLOAT and DOUBLE are ordered by Float.compare: −0.0 before 0.0, NaN last.
+// NullCount is −1 where Java has none: nested types.
 type ColumnStats struct {
 	Min, Max  types.Value
 	NullCount int64

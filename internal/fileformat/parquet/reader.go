@@ -1,0 +1,309 @@
+package parquet
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+const (
+	defaultBatchRows = 16 << 10
+	// batchBytes is about how large a batch may get before it has fewer rows.
+	batchBytes = 64 << 20
+)
+
+// reader reads columns of a file, batch by batch.
+type reader struct {
+	file      *File
+	schema    *arrow.Schema
+	columns   []*readColumn
+	filter    *filter
+	batchRows int
+	workers   int
+
+	group  int        // the next row group to look at
+	ranges []rowRange // rows left of the current one
+	rows   int        // rows of a batch in the current one
+	last   arrow.RecordBatch
+	failed error
+	closed bool
+}
+
+// readColumn is one column of the batches.
+type readColumn struct {
+	node   *readNode
+	leaves []*leafReader
+	out    arrow.ArrayData
+}
+
+// Read implements [fileformat.File].
+func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Reader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", f.path)
+	}
+	sc, err := types.ArrowSchema(req.Columns)
+	if err != nil {
+		return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
+	}
+	r := &reader{file: f, schema: sc, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows, workers: max(req.Workers, 1)}
+	if r.batchRows <= 0 {
+		r.batchRows = defaultBatchRows
+	}
+	for i, c := range req.Columns {
+		n := f.root.child(c)
+		b := readBuilder{file: f, mem: f.mem, nested: n != nil && n.leaf < 0}
+		if n != nil && n.element.repetition == repeated {
+			err = mismatch(n, c.Type)
+		}
+		var node *readNode
+		if err == nil {
+			node, err = b.node(n, c.Type, sc.Field(i).Type)
+		}
+		if err != nil {
+			return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
+		}
+		r.columns = append(r.columns, &readColumn{node: node, leaves: b.leaves})
+	}
+	return r, nil
+}
+
+// Schema implements [batch.Reader].
+func (r *reader) Schema() *arrow.Schema { return r.schema }
+
+// Next implements [batch.Reader].
+func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if r.closed {
+		return nil, tarnerr.New(tarnerr.Closed, "reading Parquet file", "reader is closed", "path", r.file.path)
+	}
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	r.drop()
+	rec, err := r.next(ctx)
+	if err != nil {
+		r.failed = err
+		return nil, err
+	}
+	r.last = rec
+	return rec, nil
+}
+
+func (r *reader) drop() {
+	if r.last != nil {
+		r.last.Release()
+		r.last = nil
+	}
+}
+
+func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", r.file.path)
+	}
+	for len(r.ranges) == 0 {
+		if r.group == len(r.file.meta.groups) {
+			return nil, io.EOF
+		}
+		if err := r.openGroup(ctx, r.group); err != nil {
+			return nil, err
+		}
+		r.group++
+	}
+	var pieces []piece
+	left := r.rows
+	for left > 0 && len(r.ranges) > 0 {
+		first := &r.ranges[0]
+		n := int(min(first.to-first.from, int64(left)))
+		pieces = append(pieces, piece{first.from, n})
+		left -= n
+		if first.from += int64(n); first.from == first.to {
+			r.ranges = r.ranges[1:]
+		}
+	}
+	return r.decode(ctx, pieces, r.rows-left)
+}
+
+// openGroup decides what to read of a row group and starts reading it.
+func (r *reader) openGroup(ctx context.Context, g int) error {
+	group := &r.file.meta.groups[g]
+	if group.rows == 0 || !r.filter.group(g) {
+		return nil
+	}
+	ranges, err := r.filter.rows(ctx, g)
+	if err != nil {
+		return err
+	}
+	if ranges == nil {
+		ranges = []rowRange{{0, group.rows}}
+	} else if len(ranges) == 0 {
+		return nil
+	}
+	whole := ranges[0] == rowRange{0, group.rows}
+	var spans []span
+	var size int64
+	pages := map[*leafReader][]pageLocation{}
+	for _, c := range r.columns {
+		for _, l := range c.leaves {
+			chunk := &group.columns[l.node.leaf]
+			size += chunk.uncompressed
+			if whole {
+				spans = append(spans, chunk.span())
+				continue
+			}
+			p, err := r.file.offsetIndex(ctx, g, l.node)
+			if err != nil {
+				return err
+			}
+			pages[l] = p
+			spans = append(spans, wantedSpans(chunk, p, ranges)...)
+		}
+	}
+	loaded, err := r.file.gather(ctx, spans)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.columns {
+		for _, l := range c.leaves {
+			sp := group.columns[l.node.leaf].span()
+			l.stop()
+			l.start(g, &stream{file: r.file, end: sp.off + sp.n, loaded: loaded}, pages[l])
+		}
+	}
+	r.ranges, r.rows = ranges, r.batchRows
+	if per := size / group.rows; per > 0 {
+		r.rows = int(min(int64(r.rows), max(1, batchBytes/per)))
+	}
+	return nil
+}
+
+// wantedSpans are the dictionary and the pages that hold the ranges, or the
+// whole chunk when its pages are not known.
+func wantedSpans(chunk *chunkMeta, pages []pageLocation, ranges []rowRange) []span {
+	sp := chunk.span()
+	if pages == nil {
+		return []span{sp}
+	}
+	var out []span
+	if n := pages[0].off - sp.off; n > 0 {
+		out = append(out, span{sp.off, n})
+	}
+	k := 0
+	for i, p := range pages {
+		end := int64(1<<63 - 1)
+		if i+1 < len(pages) {
+			end = pages[i+1].row
+		}
+		for k < len(ranges) && ranges[k].to <= p.row {
+			k++
+		}
+		if k < len(ranges) && ranges[k].from < end {
+			out = append(out, span{p.off, p.n})
+		}
+	}
+	return out
+}
+
+// decode reads the pieces of every column, side by side.
+func (r *reader) decode(ctx context.Context, pieces []piece, rows int) (arrow.RecordBatch, error) {
+	work := func(i int) error {
+		c := r.columns[i]
+		for _, l := range c.leaves {
+			if err := l.read(ctx, pieces); err != nil {
+				return err
+			}
+		}
+		out, err := c.node.build(rows)
+		c.out = out
+		for _, l := range c.leaves {
+			l.out.release() // read for its levels only
+		}
+		return err
+	}
+	if err := r.eachColumn(work); err != nil {
+		for _, c := range r.columns {
+			c.release()
+		}
+		return nil, err
+	}
+	arrays := make([]arrow.Array, len(r.columns))
+	for i, c := range r.columns {
+		arrays[i] = array.MakeFromData(c.out)
+		c.out.Release()
+		c.out = nil
+	}
+	rec := array.NewRecordBatch(r.schema, arrays, int64(rows))
+	for _, a := range arrays {
+		a.Release()
+	}
+	return rec, nil
+}
+
+func (c *readColumn) release() {
+	if c.out != nil {
+		c.out.Release()
+		c.out = nil
+	}
+	for _, l := range c.leaves {
+		l.out.release()
+	}
+}
+
+func (r *reader) eachColumn(work func(i int) error) error {
+	workers := min(r.workers, len(r.columns))
+	if workers < 2 {
+		for i := range r.columns {
+			if err := work(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var next atomic.Int64
+	var group errgroup.Group
+	for range workers {
+		group.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(r.columns) {
+					return nil
+				}
+				if err := work(i); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return group.Wait()
+}
+
+// Close implements [batch.Reader].
+func (r *reader) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	r.drop()
+	for _, c := range r.columns {
+		c.release()
+		for _, l := range c.leaves {
+			l.stop()
+		}
+	}
+	return nil
+}
+
+// stop ends what the reader of a leaf has under way.
+func (l *leafReader) stop() {
+	if l.stream != nil {
+		l.stream.close()
+		l.stream = nil
+	}
+}
