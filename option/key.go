@@ -9,16 +9,16 @@ type Kind uint8
 
 // The kinds, parsed as Java parses them.
 const (
-	String     Kind = iota
-	Bool            // true, false, in any case
-	Int             // 32 bits
-	Long            // 64 bits
-	Float           // 32 bits
-	Double          // 64 bits
-	Duration        // "10 ms", "1 h", "5 min"; without unit milliseconds
-	MemorySize      // "128 mb", "64 kb"; without unit bytes; steps of 1024
-	Enum            // one of Key.Values, in any case
-	Map             // "k1:v1,k2:v2"
+	String   Kind = iota
+	Bool          // true, false, in any case
+	Int           // 32 bits
+	Long          // 64 bits
+	Float         // 32 bits
+	Double        // 64 bits
+	Duration      // "10 ms", "1 h", "5 min"; without unit milliseconds
+	Size          // "128 mb", "64 kb"; without unit bytes; steps of 1024
+	Enum          // one of Key.Values, in any case
+	Map           // "k1:v1,k2:v2"
 )
 
 var kindNames = [...]string{"string", "boolean", "int", "long", "float", "double", "duration", "memory size", "enum", "map"}

@@ -3,8 +3,8 @@ package option
 var commitKeys = []Key{
 	{Name: "manifest.format", Default: "avro", State: RefusesReads, Note: "avro"},
 	{Name: "manifest.compression", Default: "zstd"},
-	{Name: "manifest.target-file-size", Kind: MemorySize, Default: "8 mb"},
-	{Name: "manifest.full-compaction-threshold-size", Kind: MemorySize, Default: "16 mb"},
+	{Name: "manifest.target-file-size", Kind: Size, Default: "8 mb"},
+	{Name: "manifest.full-compaction-threshold-size", Kind: Size, Default: "16 mb"},
 	{Name: "manifest.merge-min-count", Kind: Int, Default: "30"},
 	{Name: "manifest.delete-file-drop-stats", Kind: Bool, Default: "false", State: Harmless, Note: "statistics of deleted files are kept"},
 	{Name: "commit.max-retries", Kind: Int, Default: "10"},

@@ -3,9 +3,9 @@ package option
 var indexKeys = []Key{
 	{Name: "deletion-vectors.enabled", Kind: Bool, Default: "false", State: RefusesReads},
 	{Name: "deletion-vectors.bitmap64", Kind: Bool, Default: "false", State: Harmless, Note: "deletion vectors are refused by deletion-vectors.enabled"},
-	{Name: "deletion-vector.index-file.target-size", Kind: MemorySize, Default: "2 mb", State: Harmless, Note: "deletion vectors are refused by deletion-vectors.enabled"},
+	{Name: "deletion-vector.index-file.target-size", Kind: Size, Default: "2 mb", State: Harmless, Note: "deletion vectors are refused by deletion-vectors.enabled"},
 	{Name: "deletion-vectors.modifiable", Kind: Bool, Default: "false", Note: "whether deletion-vectors.enabled may change"},
-	{Name: "file-index.in-manifest-threshold", Kind: MemorySize, Default: "500 bytes", State: Harmless, Note: "no index is written; a missing index changes no result"},
+	{Name: "file-index.in-manifest-threshold", Kind: Size, Default: "500 bytes", State: Harmless, Note: "no index is written; a missing index changes no result"},
 	{Name: "index-file-in-data-file-dir", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "no index files are written"},
 	{Name: "row-tracking.enabled", Kind: Bool, Default: "false", Immutable: true, State: RefusesWrites},
 	{Name: "data-evolution.enabled", Kind: Bool, Default: "false", Immutable: true, State: RefusesReads},
@@ -21,9 +21,9 @@ var indexKeys = []Key{
 	{Name: "blob-as-descriptor", Kind: Bool, Default: "false", State: Harmless, Note: "BLOB columns need data-evolution.enabled, which is refused"},
 	{Name: "blob-external-storage-path", Default: Unset, Immutable: true, State: Harmless, Note: "BLOB columns need data-evolution.enabled, which is refused"},
 	{Name: "blob-external-storage-field", Default: Unset, Immutable: true, State: Harmless, Note: "BLOB columns need data-evolution.enabled, which is refused"},
-	{Name: "blob.target-file-size", Kind: MemorySize, Default: Unset, State: Harmless, Note: "BLOB columns need data-evolution.enabled, which is refused"},
+	{Name: "blob.target-file-size", Kind: Size, Default: Unset, State: Harmless, Note: "BLOB columns need data-evolution.enabled, which is refused"},
 	{Name: "blob.split-by-file-size", Kind: Bool, Default: Unset, State: Harmless, Note: "BLOB columns need data-evolution.enabled, which is refused"},
 	{Name: "vector.file.format", Default: Unset, State: RefusesReads},
 	{Name: "vector-field", Default: Unset, State: Harmless, Note: "engines without a vector type"},
-	{Name: "vector.target-file-size", Kind: MemorySize, Default: Unset, State: Harmless, Note: "needs vector.file.format"},
+	{Name: "vector.target-file-size", Kind: Size, Default: Unset, State: Harmless, Note: "needs vector.file.format"},
 }

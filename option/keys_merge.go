@@ -17,7 +17,7 @@ var mergeKeys = []Key{
 	{Name: "force-lookup", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "compaction strategy; level 0 is merged when read"},
 	{Name: "lookup-wait", Kind: Bool, Default: "true", Fallbacks: []string{"changelog-producer.lookup-wait"}, State: Harmless, Note: "no lookup compaction"},
 	{Name: "delete.force-produce-changelog", Kind: Bool, Default: "false", State: Harmless, Note: "no changelog is produced"},
-	{Name: "local-merge-buffer-size", Kind: MemorySize, Default: Unset, State: Harmless, Note: "a merge before Flink's shuffle"},
+	{Name: "local-merge-buffer-size", Kind: Size, Default: Unset, State: Harmless, Note: "a merge before Flink's shuffle"},
 	{Name: "table-read.sequence-number.enabled", Kind: Bool, Default: "false", State: Harmless, Note: "columns of the audit log, which this version does not have"},
 	{Name: "key-value.sequence_number.enabled", Kind: Bool, Default: "false", State: RefusesReads},
 	{Name: "pk-clustering-override", Kind: Bool, Default: "false", Immutable: true, State: RefusesReads},

@@ -32,7 +32,7 @@ func (k *Key) Check(value string) error {
 	case Duration:
 		_, err := parseDuration(k.Name, value)
 		return err
-	case MemorySize:
+	case Size:
 		_, err := parseMemorySize(k.Name, value)
 		return err
 	case Enum:

@@ -270,8 +270,8 @@ func checkDefault(f types.Field) error {
 	if len(text) >= 2 && strings.HasPrefix(text, "'") && strings.HasSuffix(text, "'") {
 		text = text[1 : len(text)-1]
 	}
-	if f.Type.IsBytes() && f.Type.Root != types.Blob {
-		return nil // Java takes the text's bytes
+	if f.Type.IsNested() || f.Type.IsBytes() {
+		return nil // Java takes any text: its bytes, or a form of its own
 	}
 	if _, err := types.ParseValue(f.Type, text); err != nil {
 		return tarnerr.Trace("validating default value", err, "column", f.Name)

@@ -127,7 +127,7 @@ func executable(from, to types.Type) bool {
 	f, t := from.Root, to.Root
 	switch {
 	case isNumeric(f):
-		return isNumeric(t) || isText(t) || isInstant(t) || t == types.Boolean && isInteger(f)
+		return isNumeric(t) || isText(t) || isInstant(t) && (f == types.Int || f == types.BigInt) || t == types.Boolean && isInteger(f)
 	case f == types.Boolean:
 		return isNumeric(t) || isText(t)
 	case isText(f):

@@ -16,15 +16,9 @@ func hashMapOrder(m map[string]string) []string {
 		bin uint32
 		key string
 	}
-	// Java 17: the table has the power of two that holds size/0.75 + 1.
-	capacity := uint32(1)
-	if n := uint32(float32(len(m))/0.75 + 1); n > 1 {
-		capacity = 1 << bits.Len32(n-1)
-	}
 	slots := make([]slot, 0, len(m))
 	for k := range m {
-		h := stringHash(k)
-		slots = append(slots, slot{(h ^ h>>16) & (capacity - 1), k})
+		slots = append(slots, slot{hashBin(k, len(m)), k})
 	}
 	slices.SortFunc(slots, func(a, b slot) int {
 		if a.bin != b.bin {
@@ -37,6 +31,17 @@ func hashMapOrder(m map[string]string) []string {
 		keys[i] = s.key
 	}
 	return keys
+}
+
+// hashBin is the bin of a key in a hash map made for size keys. Java 17: the
+// table has the power of two that holds size/0.75 + 1.
+func hashBin(key string, size int) uint32 {
+	capacity := uint32(1)
+	if n := uint32(float32(size)/0.75 + 1); n > 1 {
+		capacity = 1 << bits.Len32(n-1)
+	}
+	h := stringHash(key)
+	return (h ^ h>>16) & (capacity - 1)
 }
 
 // stringHash is java.lang.String.hashCode.

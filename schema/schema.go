@@ -40,7 +40,7 @@ func (s *Schema) TrimmedPrimaryKeys() []string {
 
 // BucketKeys is the option bucket-key, else the trimmed primary key.
 func (s *Schema) BucketKeys() []string {
-	if v := s.Options["bucket-key"]; v != "" {
+	if v := s.Options["bucket-key"]; strings.TrimSpace(v) != "" {
 		return strings.Split(v, ",")
 	}
 	return s.TrimmedPrimaryKeys()
