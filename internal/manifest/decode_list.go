@@ -1,0 +1,196 @@
+package manifest
+
+import (
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// listRow is one line of a manifest list under construction.
+type listRow struct {
+	FileMeta
+	version int32
+}
+
+var listColumns = columns[listRow]{
+	"_VERSION":           func(c *cursor, n *node, m *listRow) { m.version, _ = c.intOf(n) },
+	"_FILE_NAME":         func(c *cursor, n *node, m *listRow) { m.FileName, _ = c.strOf(n) },
+	"_FILE_SIZE":         func(c *cursor, n *node, m *listRow) { m.FileSize, _ = c.longOf(n) },
+	"_NUM_ADDED_FILES":   func(c *cursor, n *node, m *listRow) { m.Added, _ = c.longOf(n) },
+	"_NUM_DELETED_FILES": func(c *cursor, n *node, m *listRow) { m.Deleted, _ = c.longOf(n) },
+	"_SCHEMA_ID":         func(c *cursor, n *node, m *listRow) { m.SchemaID, _ = c.longOf(n) },
+	"_MIN_BUCKET":        func(c *cursor, n *node, m *listRow) { m.MinBucket = c.optInt(n) },
+	"_MAX_BUCKET":        func(c *cursor, n *node, m *listRow) { m.MaxBucket = c.optInt(n) },
+	"_MIN_LEVEL":         func(c *cursor, n *node, m *listRow) { m.MinLevel = c.optInt(n) },
+	"_MAX_LEVEL":         func(c *cursor, n *node, m *listRow) { m.MaxLevel = c.optInt(n) },
+	"_MIN_ROW_ID":        func(c *cursor, n *node, m *listRow) { m.MinRowID = c.optLong(n) },
+	"_MAX_ROW_ID":        func(c *cursor, n *node, m *listRow) { m.MaxRowID = c.optLong(n) },
+}
+
+// decodeList reads a whole manifest list.
+func decodeList(cs *codecs, data []byte) ([]FileMeta, error) {
+	var out []FileMeta
+	err := decodeRecords(cs, data, func(schema *node) (*recordReader[listRow], error) {
+		known := columns[listRow]{}
+		for name, read := range listColumns {
+			known[name] = read
+		}
+		stats, err := statsReader(fieldNode(schema, "_PARTITION_STATS"), func(m *listRow) *datafile.Stats { return &m.PartitionStats })
+		if err != nil {
+			return nil, err
+		}
+		known["_PARTITION_STATS"] = stats
+		return compile(schema, known, "_VERSION", "_FILE_NAME", "_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES", "_PARTITION_STATS")
+	}, func(m *listRow) error {
+		if m.version != entryVersion {
+			return badVersion("manifest list", m.version)
+		}
+		out = append(out, m.FileMeta)
+		return nil
+	})
+	return out, err
+}
+
+// indexRow is one line of an index manifest under construction.
+type indexRow struct {
+	IndexEntry
+	version int32
+}
+
+var indexColumns = columns[indexRow]{
+	"_VERSION": func(c *cursor, n *node, e *indexRow) { e.version, _ = c.intOf(n) },
+	"_KIND": func(c *cursor, n *node, e *indexRow) {
+		k, _ := c.intOf(n)
+		if k != int32(Add) && k != int32(Delete) {
+			c.fail("neither ADD nor DELETE", "_KIND", k)
+		}
+		e.Kind = Kind(k)
+	},
+	"_PARTITION":     func(c *cursor, n *node, e *indexRow) { e.Partition = c.row(n) },
+	"_BUCKET":        func(c *cursor, n *node, e *indexRow) { e.Bucket, _ = c.intOf(n) },
+	"_INDEX_TYPE":    func(c *cursor, n *node, e *indexRow) { e.IndexType, _ = c.strOf(n) },
+	"_FILE_NAME":     func(c *cursor, n *node, e *indexRow) { e.FileName, _ = c.strOf(n) },
+	"_FILE_SIZE":     func(c *cursor, n *node, e *indexRow) { e.FileSize, _ = c.longOf(n) },
+	"_ROW_COUNT":     func(c *cursor, n *node, e *indexRow) { e.RowCount, _ = c.longOf(n) },
+	"_EXTERNAL_PATH": func(c *cursor, n *node, e *indexRow) { e.ExternalPath = c.optStr(n) },
+}
+
+var rangeColumns = columns[VectorRange]{
+	"f0":           func(c *cursor, n *node, r *VectorRange) { r.DataFile, _ = c.strOf(n) },
+	"f1":           func(c *cursor, n *node, r *VectorRange) { r.Offset, _ = c.intOf(n) },
+	"f2":           func(c *cursor, n *node, r *VectorRange) { r.Length, _ = c.intOf(n) },
+	"_CARDINALITY": func(c *cursor, n *node, r *VectorRange) { r.Cardinality = c.optLong(n) },
+}
+
+var globalColumns = columns[GlobalIndex]{
+	"_ROW_RANGE_START": func(c *cursor, n *node, g *GlobalIndex) { g.RowRangeStart, _ = c.longOf(n) },
+	"_ROW_RANGE_END":   func(c *cursor, n *node, g *GlobalIndex) { g.RowRangeEnd, _ = c.longOf(n) },
+	"_INDEX_FIELD_ID":  func(c *cursor, n *node, g *GlobalIndex) { g.FieldID, _ = c.intOf(n) },
+	"_EXTRA_FIELD_IDS": func(c *cursor, n *node, g *GlobalIndex) { g.ExtraFieldIDs = c.int32s(n) },
+	"_INDEX_META":      func(c *cursor, n *node, g *GlobalIndex) { g.Meta, _ = c.bytesOf(n) },
+	"_SOURCE_META":     func(c *cursor, n *node, g *GlobalIndex) { g.SourceMeta, _ = c.bytesOf(n) },
+}
+
+// compileIndex resolves the schema of an index manifest with its nested records.
+func compileIndex(schema *node) (*recordReader[indexRow], error) {
+	known := columns[indexRow]{}
+	for name, read := range indexColumns {
+		known[name] = read
+	}
+	if n := fieldNode(schema, "_DELETIONS_VECTORS_RANGES"); n != nil {
+		if record := arrayItems(n); record != nil {
+			r, err := compile(record, rangeColumns, "f0", "f1", "f2")
+			if err != nil {
+				return nil, err
+			}
+			known["_DELETIONS_VECTORS_RANGES"] = func(c *cursor, n *node, e *indexRow) { e.Vectors = vectorRanges(c, n, r) }
+		}
+	}
+	if n := fieldNode(schema, "_GLOBAL_INDEX"); n != nil {
+		r, err := compile(n, globalColumns, "_ROW_RANGE_START", "_ROW_RANGE_END", "_INDEX_FIELD_ID")
+		if err != nil {
+			return nil, err
+		}
+		known["_GLOBAL_INDEX"] = func(c *cursor, _ *node, e *indexRow) {
+			if g := new(GlobalIndex); r.read(c, g) {
+				e.Global = g
+			}
+		}
+	}
+	return compile(schema, known, "_VERSION", "_KIND", "_PARTITION", "_BUCKET", "_INDEX_TYPE", "_FILE_NAME", "_FILE_SIZE", "_ROW_COUNT")
+}
+
+// arrayItems finds the items of an array, through a union with null.
+func arrayItems(n *node) *node {
+	if n.kind == kindUnion {
+		for _, b := range n.branches {
+			if b.kind == kindArray {
+				return b.items
+			}
+		}
+	}
+	return n.items
+}
+
+func vectorRanges(c *cursor, n *node, r *recordReader[VectorRange]) []VectorRange {
+	if c.arrayOf(n) == nil {
+		return nil
+	}
+	out := []VectorRange{}
+	c.blocks(func() {
+		var v VectorRange
+		// Null items exist in the schema alone; Java writes none.
+		if r.read(c, &v) {
+			out = append(out, v)
+		}
+	})
+	return out
+}
+
+// decodeIndex reads a whole index manifest.
+func decodeIndex(cs *codecs, data []byte) ([]IndexEntry, error) {
+	var out []IndexEntry
+	err := decodeRecords(cs, data, compileIndex, func(e *indexRow) error {
+		if e.version != indexVersion {
+			return tarnerr.New(tarnerr.Unsupported, "reading index manifest", "format of another release", "version", e.version)
+		}
+		out = append(out, e.IndexEntry)
+		return nil
+	})
+	return out, err
+}
+
+// decodeRecords reads every record of a container, of the schema that the
+// writer's compiles to, and gives each to take.
+func decodeRecords[T any](cs *codecs, data []byte, compile func(schema *node) (*recordReader[T], error), take func(*T) error) error {
+	f, err := openContainer(data)
+	if err != nil {
+		return err
+	}
+	r, err := compile(f.schema)
+	if err != nil {
+		return err
+	}
+	c := cursor{}
+	for {
+		block, count, more, err := f.next(cs, nil)
+		if err != nil || !more {
+			return err
+		}
+		c.buf, c.pos, c.visits = block, 0, 0
+		for range count {
+			var rec T
+			if !r.read(&c, &rec) {
+				c.fail("null record")
+			}
+			if c.err != nil {
+				return c.err
+			}
+			if err := take(&rec); err != nil {
+				return err
+			}
+		}
+		if c.pos != len(c.buf) {
+			return tarnerr.New(tarnerr.Corrupt, "decoding Avro record", "bytes after the last record of a block", "bytes", len(c.buf)-c.pos)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package manifest
+
+import (
+	"context"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// DefaultTargetSize is the default of manifest.target-file-size.
+const DefaultTargetSize = 8 << 20
+
+// Config says where and how a store keeps manifests.
+type Config struct {
+	FileIO fileio.FileIO
+	Table  layout.Table
+	Names  *layout.Namer // needed for writing only
+	Env    env.Env       // needed for writing only
+
+	// Partition are the partition columns, in order: manifest lists hold statistics over them.
+	Partition []types.Field
+
+	Compression string // manifest.compression, "" = zstd
+	ZstdLevel   int    // file.compression.zstd-level, 0 = 1
+	TargetSize  int64  // manifest.target-file-size in bytes, 0 = DefaultTargetSize
+	// Workers decode manifests side by side; 0 and 1 decode on the calling goroutine.
+	Workers int
+}
+
+// Store reads and writes the manifests of one table. Safe for concurrent use.
+type Store struct {
+	cfg    Config
+	codec  codec
+	codecs *codecs
+}
+
+// NewStore returns a store. Unsupported when it cannot write manifest.compression.
+func NewStore(cfg Config) (*Store, error) {
+	c, err := parseCompression(cfg.Compression)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.ZstdLevel == 0 {
+		cfg.ZstdLevel = 1
+	}
+	if cfg.TargetSize <= 0 {
+		cfg.TargetSize = DefaultTargetSize
+	}
+	cs, err := newCodecs(cfg.ZstdLevel)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{cfg: cfg, codec: c, codecs: cs}, nil
+}
+
+// ReadManifest reads the entries of a manifest that the filter takes, in order.
+func (s *Store) ReadManifest(ctx context.Context, meta FileMeta, filter EntryFilter) ([]Entry, error) {
+	path := s.cfg.Table.ManifestFile(meta.FileName)
+	data, err := fileio.ReadFile(ctx, s.cfg.FileIO, path)
+	if err != nil {
+		return nil, tarnerr.Trace("reading manifest", err)
+	}
+	entries, err := s.decodeEntries(data, filter)
+	if err != nil {
+		return nil, tarnerr.Trace("reading manifest", err, "path", path)
+	}
+	return entries, nil
+}
+
+func (s *Store) decodeEntries(data []byte, filter EntryFilter) ([]Entry, error) {
+	f, err := openContainer(data)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newEntryDecoder(f.schema, filter)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	var scratch []byte
+	c := cursor{own: filter.WithoutStats, noStats: filter.WithoutStats && filter.Keep == nil}
+	for {
+		block, count, more, err := f.next(s.codecs, scratch)
+		if err != nil || !more {
+			return out, err
+		}
+		if c.own && f.codec != codecNull {
+			scratch = block // nothing of it is kept
+		}
+		c.buf, c.pos, c.visits = block, 0, 0
+		if out, err = d.block(&c, count, out); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ReadManifests reads manifests side by side and yields the entries of each, in
+// the order of metas. After an error it yields no more.
+func (s *Store) ReadManifests(ctx context.Context, metas []FileMeta, filter EntryFilter) iter.Seq2[[]Entry, error] {
+	if s.cfg.Workers <= 1 || len(metas) < 2 {
+		return func(yield func([]Entry, error) bool) {
+			for _, m := range metas {
+				entries, err := s.ReadManifest(ctx, m, filter)
+				if !yield(entries, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+	return func(yield func([]Entry, error) bool) { s.readAhead(ctx, metas, filter, yield) }
+}
+
+type readResult struct {
+	entries []Entry
+	err     error
+}
+
+// readAhead keeps as many manifests in work as there are workers, so that a
+// consumer that is slow does not make all of them pile up.
+func (s *Store) readAhead(ctx context.Context, metas []FileMeta, filter EntryFilter, yield func([]Entry, error) bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	var g errgroup.Group
+	defer g.Wait()
+	defer cancel()
+	results := make([]chan readResult, len(metas))
+	start := func(i int) {
+		results[i] = make(chan readResult, 1)
+		g.Go(func() error {
+			entries, err := s.ReadManifest(ctx, metas[i], filter)
+			results[i] <- readResult{entries, err}
+			return nil
+		})
+	}
+	ahead := min(s.cfg.Workers, len(metas))
+	for i := range ahead {
+		start(i)
+	}
+	for i := range metas {
+		r := <-results[i]
+		results[i] = nil
+		if next := i + ahead; next < len(metas) && r.err == nil {
+			start(next)
+		}
+		if !yield(r.entries, r.err) || r.err != nil {
+			return
+		}
+	}
+}
+
+// ReadAll reads the entries of all manifests, in the order of metas.
+func (s *Store) ReadAll(ctx context.Context, metas []FileMeta, filter EntryFilter) ([]Entry, error) {
+	var out []Entry
+	for entries, err := range s.ReadManifests(ctx, metas, filter) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, entries...)
+	}
+	return out, nil
+}
+
+// ReadList reads a manifest list.
+func (s *Store) ReadList(ctx context.Context, name string) ([]FileMeta, error) {
+	path := s.cfg.Table.ManifestFile(name)
+	data, err := fileio.ReadFile(ctx, s.cfg.FileIO, path)
+	if err != nil {
+		return nil, tarnerr.Trace("reading manifest list", err)
+	}
+	metas, err := decodeList(s.codecs, data)
+	return metas, tarnerr.Trace("reading manifest list", err, "path", path)
+}
+
+// ReadIndex reads an index manifest.
+func (s *Store) ReadIndex(ctx context.Context, name string) ([]IndexEntry, error) {
+	path := s.cfg.Table.ManifestFile(name)
+	data, err := fileio.ReadFile(ctx, s.cfg.FileIO, path)
+	if err != nil {
+		return nil, tarnerr.Trace("reading index manifest", err)
+	}
+	entries, err := decodeIndex(s.codecs, data)
+	return entries, tarnerr.Trace("reading index manifest", err, "path", path)
+}
+
+// marker draws the sync marker of a new container.
+func (s *Store) marker() ([markerSize]byte, error) {
+	id, err := uuid.Parse(s.cfg.Env.UUID())
+	if err != nil {
+		return [markerSize]byte{}, tarnerr.Wrap(tarnerr.Internal, "drawing sync marker", err)
+	}
+	return id, nil
+}
