@@ -75,6 +75,15 @@ func scenario(t *testing.T, name string) *Scenario {
 	return s
 }
 
+func written(t *testing.T, s *Scenario) []string {
+	t.Helper()
+	lines, err := s.WrittenLines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
 type reader interface {
 	Read(context.Context, Query) (*Rows, error)
 }
@@ -99,7 +108,7 @@ func same(t *testing.T, what string, got, want []string) {
 func TestTypes(t *testing.T) {
 	j, p := judge(t), python(t)
 	s := scenario(t, "types.json")
-	want := writtenLines(t, s)
+	want := written(t, s)
 	for _, writer := range []struct {
 		name  string
 		write func(context.Context, string, any) error
@@ -121,7 +130,7 @@ func TestTypesOfJavaAlone(t *testing.T) {
 	if err := j.Scenario(t.Context(), q.Warehouse, s); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "read by judge", lines(t, j, q), writtenLines(t, s))
+	same(t, "read by judge", lines(t, j, q), written(t, s))
 }
 
 // pypaimon reads Java's nanoseconds. The other way Java takes pypaimon's Parquet
@@ -140,8 +149,8 @@ func TestNanoseconds(t *testing.T) {
 	if err := judge(t).Scenario(t.Context(), q.Warehouse, s); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "read by judge", lines(t, judge(t), q), writtenLines(t, s))
-	same(t, "read by pypaimon", lines(t, python(t), q), writtenLines(t, s))
+	same(t, "read by judge", lines(t, judge(t), q), written(t, s))
+	same(t, "read by pypaimon", lines(t, python(t), q), written(t, s))
 }
 
 // A partitioned key table through commits, compaction, tags and rollback.

@@ -1,0 +1,83 @@
+package player
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/rowtext"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// batchWriter is what batch and stream writes have in common.
+type batchWriter interface {
+	Write(ctx context.Context, rows arrow.RecordBatch) error
+}
+
+// readRows makes batches of a scenario's rows: [values…] in the order of fields,
+// behind the row's kind when kind is set.
+func readRows(fields []types.Field, rows [][]json.RawMessage, kind bool) (batch.Reader, error) {
+	var text bytes.Buffer
+	for _, row := range rows {
+		values := row
+		text.WriteByte('{')
+		if kind && len(row) > 0 {
+			values = row[1:]
+			text.WriteString(`"_kind":`)
+			text.Write(row[0])
+		}
+		if len(values) != len(fields) {
+			return nil, tarnerr.New(tarnerr.Invalid, "reading rows", "wrong number of values", "values", len(values), "columns", len(fields))
+		}
+		for i, v := range values {
+			if i > 0 || kind {
+				text.WriteByte(',')
+			}
+			text.Write(types.AppendJSONString(nil, fields[i].Name))
+			text.WriteByte(':')
+			if err := json.Compact(&text, v); err != nil {
+				return nil, tarnerr.Wrap(tarnerr.Invalid, "reading rows", err)
+			}
+		}
+		text.WriteString("}\n")
+	}
+	return rowtext.ReadJSONL(&text, fields, rowtext.ReadOptions{})
+}
+
+// canonicalLines reads all rows as canonical lines, sorted by their bytes.
+func canonicalLines(ctx context.Context, fields []types.Field, rows reader) ([]string, error) {
+	var text strings.Builder
+	out := rowtext.NewJSONL(&text, fields, false)
+	for {
+		rec, err := rows.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := out.Write(rec); err != nil {
+			return nil, err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	if text.Len() == 0 {
+		lines = nil
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+type reader interface {
+	Next(ctx context.Context) (arrow.RecordBatch, error)
+}

@@ -1,0 +1,112 @@
+package player
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/table"
+)
+
+type writeOp struct {
+	Rows       [][]json.RawMessage `json:"rows"` // kind, values…
+	Mode       string              `json:"mode"`
+	User       string              `json:"user"`
+	CommitID   *int64              `json:"commit_id"`
+	Watermark  *int64              `json:"watermark"`
+	Properties map[string]string   `json:"properties"`
+	Options    map[string]string   `json:"options"`
+	KeepWriter bool                `json:"keep_writer"`
+}
+
+func (p *player) write(ctx context.Context, id table.Identifier, text json.RawMessage) error {
+	op, err := decode[writeOp](text)
+	if err != nil {
+		return err
+	}
+	t, err := p.cat.LoadTable(ctx, id)
+	if err != nil {
+		return err
+	}
+	rows, err := readRows(t.Schema().Fields, op.Rows, true)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if op.Mode == "batch" {
+		return writeBatch(ctx, t, op, rows)
+	}
+	return p.writeStream(ctx, t, op, rows)
+}
+
+func (op writeOp) tableOptions() table.WriteOptions {
+	return table.WriteOptions{
+		User: op.User, Watermark: op.Watermark, Properties: maps.Clone(op.Properties), Options: maps.Clone(op.Options),
+	}
+}
+
+func writeBatch(ctx context.Context, t table.Table, op writeOp, rows batch.Reader) error {
+	w, err := t.NewBatchWrite(ctx, op.tableOptions())
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := copyRows(ctx, w, rows); err != nil {
+		return err
+	}
+	_, err = w.Commit(ctx)
+	return err
+}
+
+func (p *player) writeStream(ctx context.Context, t table.Table, op writeOp, rows batch.Reader) error {
+	opts := op.tableOptions()
+	if opts.User == "" {
+		opts.User = "writer"
+	}
+	key := t.Name().String() + "/" + opts.User
+	w := p.kept[key]
+	if w == nil {
+		var err error
+		if w, err = t.NewStreamWrite(ctx, opts); err != nil {
+			return err
+		}
+	}
+	delete(p.kept, key)
+	if op.KeepWriter {
+		p.kept[key] = w
+	} else {
+		defer w.Close()
+	}
+	if err := copyRows(ctx, w, rows); err != nil {
+		return err
+	}
+	_, err := w.Commit(ctx, p.identifier(key, op.CommitID))
+	return err
+}
+
+// identifier is the one the scenario names, else the next of the user: 1, 2, …
+func (p *player) identifier(key string, named *int64) int64 {
+	id := max(p.identifiers[key], 1)
+	if named != nil {
+		id = *named
+	}
+	p.identifiers[key] = id + 1
+	return id
+}
+
+func copyRows(ctx context.Context, w batchWriter, rows batch.Reader) error {
+	for {
+		rec, err := rows.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.Write(ctx, rec); err != nil {
+			return err
+		}
+	}
+}
