@@ -55,8 +55,9 @@ type RollingWriter struct {
 	// sequence is the number of the next append row.
 	sequence int64
 
-	cur  *openFile
-	done []*datafile.Meta
+	cur   *openFile
+	done  []*datafile.Meta
+	doubt []string // names that may be taken by files that failed
 }
 
 // openFile is the file being written.
@@ -140,12 +141,16 @@ func (w *RollingWriter) Abort(ctx context.Context) error {
 		first = w.cur.w.Abort()
 		w.cur = nil
 	}
-	if len(w.done) > 0 {
-		paths := make([]string, len(w.done))
-		for i, m := range w.done {
-			paths[i] = path.Join(w.dir, m.FileName)
+	names := w.doubt
+	for _, m := range w.done {
+		names = append(names, m.FileName)
+	}
+	w.done, w.doubt = nil, nil
+	if len(names) > 0 {
+		paths := make([]string, len(names))
+		for i, n := range names {
+			paths[i] = path.Join(w.dir, n)
 		}
-		w.done = nil
 		if err := w.spec.FileIO.Delete(ctx, paths...); first == nil {
 			first = err
 		}
@@ -157,12 +162,13 @@ func (w *RollingWriter) open(ctx context.Context) error {
 	name := w.spec.Names.Data(w.spec.Prefix, w.spec.Ending)
 	out, err := w.spec.FileIO.Create(ctx, path.Join(w.dir, name))
 	if err != nil {
-		return tarnerr.Trace("creating data file", err, "file", name)
+		w.doubt = append(w.doubt, name)
+		return invisible("creating data file", err, name)
 	}
 	fw, err := w.spec.Format.NewWriter(out, w.layout.fields, w.spec.encoding())
 	if err != nil {
 		out.Abort()
-		return tarnerr.Trace("creating data file", err, "file", name)
+		return invisible("creating data file", err, name)
 	}
 	w.cur = &openFile{name: name, w: fw}
 	return nil
@@ -170,13 +176,22 @@ func (w *RollingWriter) open(ctx context.Context) error {
 
 func (w *RollingWriter) append(ctx context.Context, rec arrow.RecordBatch) error {
 	if err := w.cur.w.Write(ctx, rec); err != nil {
-		return tarnerr.Trace("writing data file", err, "file", w.cur.name)
+		return invisible("writing data file", err, w.cur.name)
 	}
 	w.sequence += rec.NumRows()
 	if w.layout.keyed() {
 		return w.cur.keys.extend(w.layout, rec)
 	}
 	return nil
+}
+
+// invisible adds the place to a failure. However unsure the storage is about the
+// file, nobody sees it: for the write the failure had no effect.
+func invisible(op string, err error, file string) error {
+	if tarnerr.KindOf(err) == tarnerr.Ambiguous {
+		return tarnerr.Wrap(tarnerr.Unavailable, op, err, "file", file)
+	}
+	return tarnerr.Trace(op, err, "file", file)
 }
 
 // finish closes the current file and keeps its metadata.
@@ -186,11 +201,12 @@ func (w *RollingWriter) finish(ctx context.Context) error {
 	summary, err := f.w.Close(ctx)
 	if err != nil {
 		f.w.Abort()
-		return tarnerr.Trace("finishing data file", err, "file", f.name)
+		w.doubt = append(w.doubt, f.name)
+		return invisible("finishing data file", err, f.name)
 	}
 	meta, err := w.layout.meta(w.spec, f, summary, w.sequence)
 	if err != nil {
-		w.done = append(w.done, &datafile.Meta{FileName: f.name}) // Abort removes it
+		w.doubt = append(w.doubt, f.name)
 		return err
 	}
 	w.done = append(w.done, meta)
