@@ -68,11 +68,23 @@ func (s *Store) ReadManifest(ctx context.Context, meta FileMeta, filter EntryFil
 	if err != nil {
 		return nil, tarnerr.Trace("reading manifest", err)
 	}
+	if err := checkSize(data, meta.FileSize); err != nil {
+		return nil, tarnerr.Trace("reading manifest", err, "path", path)
+	}
 	entries, err := s.decodeEntries(data, filter)
 	if err != nil {
 		return nil, tarnerr.Trace("reading manifest", err, "path", path)
 	}
 	return entries, nil
+}
+
+// checkSize compares a file's length with what the place that names it says
+// (0 = nothing), which finds files that were cut at the end of a block.
+func checkSize(data []byte, want int64) error {
+	if want > 0 && int64(len(data)) != want {
+		return tarnerr.New(tarnerr.Corrupt, "reading Avro container", "file has not the size it was written with", "bytes", len(data), "want", want)
+	}
+	return nil
 }
 
 func (s *Store) decodeEntries(data []byte, filter EntryFilter) ([]Entry, error) {
@@ -167,12 +179,18 @@ func (s *Store) ReadAll(ctx context.Context, metas []FileMeta, filter EntryFilte
 	return out, nil
 }
 
-// ReadList reads a manifest list.
-func (s *Store) ReadList(ctx context.Context, name string) ([]FileMeta, error) {
+// ReadList reads a manifest list. Size is its size in bytes as the snapshot has
+// it, nil when it has none.
+func (s *Store) ReadList(ctx context.Context, name string, size *int64) ([]FileMeta, error) {
 	path := s.cfg.Table.ManifestFile(name)
 	data, err := fileio.ReadFile(ctx, s.cfg.FileIO, path)
 	if err != nil {
 		return nil, tarnerr.Trace("reading manifest list", err)
+	}
+	if size != nil {
+		if err := checkSize(data, *size); err != nil {
+			return nil, tarnerr.Trace("reading manifest list", err, "path", path)
+		}
 	}
 	metas, err := decodeList(s.codecs, data)
 	return metas, tarnerr.Trace("reading manifest list", err, "path", path)
