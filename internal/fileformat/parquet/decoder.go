@@ -297,6 +297,7 @@ func (d *booleans) skip(n int) error {
 type decimals struct {
 	bytes     byteArrays // of the same column
 	precision int        // of the type wanted
+	misfit    error      // of a value with more digits
 	temp      leafOut
 	dict      []decimal128.Num
 	index     indices
@@ -311,7 +312,7 @@ func (d *decimals) dictionary(data []byte, n int) error {
 	for i := range n {
 		v, ok := d.value(d.bytes.dict[d.bytes.offsets[i]:d.bytes.offsets[i+1]])
 		if !ok {
-			return errDecimal
+			return d.misfit
 		}
 		d.dict[i] = v
 	}
@@ -359,7 +360,7 @@ func (d *decimals) read(out *leafOut, n int) error {
 			}
 			v, ok := d.value(b)
 			if !ok {
-				return errDecimal
+				return d.misfit
 			}
 			dst[i] = v
 		}

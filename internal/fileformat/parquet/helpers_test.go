@@ -268,3 +268,14 @@ func newRecord(sc *arrow.Schema, cols []arrow.Array) arrow.RecordBatch {
 	}
 	return array.NewRecordBatch(sc, cols, n)
 }
+
+func content(t testing.TB, fs fileio.FileIO) []byte {
+	t.Helper()
+	data, err := fileio.ReadFile(context.Background(), fs, testPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func decimalValue(unscaled int64) types.Value { return decimal128.FromI64(unscaled) }

@@ -47,7 +47,10 @@ func leafDecoder(n *fileNode, want types.Type) (dec decoder, width int, err erro
 		}
 		switch {
 		case want.Root == types.Decimal && e.logical == logicalDecimal && int(e.scale) == want.Scale:
-			d := &decimals{bytes: byteArrays{width: length}, precision: want.Precision}
+			d := &decimals{bytes: byteArrays{width: length}, precision: want.Precision, misfit: errDecimal}
+			if int(e.precision) > want.Precision {
+				d.misfit = tarnerr.New(tarnerr.Invalid, "reading Parquet column", "value does not fit the type asked for", "column", n.path, "type", want.String())
+			}
 			d.temp.mem, d.temp.width = tempAllocator, -1
 			return d, 16, nil
 		case (want.IsString() || want.IsBytes()) && e.logical != logicalDecimal:

@@ -19,6 +19,7 @@ type leafOut struct {
 	data     *memory.Buffer // values, or bits
 	offsets  *memory.Buffer // width −1: n+1 of them
 	used     int            // width −1: bytes of data in use
+	usual    int            // width −1: about what a batch uses
 }
 
 // reserve makes room for n slots in all.
@@ -82,7 +83,8 @@ func (o *leafOut) room(n int) []byte {
 		return nil
 	}
 	if o.used+n > bufLen(o.data) {
-		o.data = sized(o.mem, o.data, max(o.used+n, 2*bufLen(o.data), 256))
+		// Batches of a column are alike: begin with what the last one needed.
+		o.data = sized(o.mem, o.data, max(o.used+n, 2*bufLen(o.data), o.usual, 256))
 	}
 	return o.data.Bytes()[o.used : o.used+n]
 }
@@ -155,14 +157,15 @@ func (o *leafOut) finish(dt arrow.DataType) arrow.ArrayData {
 	bufs := []*memory.Buffer{o.validity}
 	switch {
 	case o.width > 0:
-		o.data.Resize(o.n * o.width)
+		o.data.ResizeNoShrink(o.n * o.width)
 		bufs = append(bufs, o.data)
 	case o.width == 0:
 		bufs = append(bufs, o.data)
 	default:
 		o.data = sized(o.mem, o.data, 0)
-		o.data.Resize(o.used)
-		o.offsets.Resize((o.n + 1) * 4)
+		o.data.ResizeNoShrink(o.used)
+		o.offsets.ResizeNoShrink((o.n + 1) * 4)
+		o.usual = o.used + o.used/32
 		bufs = append(bufs, o.offsets, o.data)
 	}
 	if o.nulls == 0 && o.validity != nil {
