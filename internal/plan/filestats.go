@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/internal/binaryrow"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/types"
+)
+
+// evolution sees statistics of files of one schema through the table's schema:
+// columns are matched by field id, their values taken as they are where that is
+// safe, and unknown elsewhere. Source: format-map §10.
+type evolution struct {
+	// columns of the table's schema by name.
+	columns map[string]evolved
+}
+
+type evolved struct {
+	name    string // in the file's schema
+	at      int    // among written, -1 when the file's schema had no such column
+	written types.Type
+	known   bool // bounds of the file's type bound the table's values
+}
+
+// newEvolution relates the table's fields to those a file was written with.
+func newEvolution(table, written []types.Field) *evolution {
+	e := &evolution{columns: make(map[string]evolved, len(table))}
+	for _, t := range table {
+		c := evolved{at: slices.IndexFunc(written, func(w types.Field) bool { return w.ID == t.ID })}
+		if c.at >= 0 {
+			w := written[c.at]
+			c.name, c.written, c.known = w.Name, w.Type.WithNull(true), comparable(w.Type, t.Type)
+		}
+		e.columns[t.Name] = c
+	}
+	return e
+}
+
+// comparable reports that a column's old bounds hold for its values under the
+// new type: the types agree, or an integer became wider.
+func comparable(written, table types.Type) bool {
+	if written.EqualIgnoringNull(table) {
+		return true
+	}
+	return written.IsInteger() && table.IsInteger() && written.Root <= table.Root
+}
+
+// fileStats are the statistics of one file for predicates over the table's columns.
+type fileStats struct {
+	*evolution
+	stats datafile.Stats
+	dense []string // columns of stats, nil = those written
+	rows  int64
+}
+
+// ValueStats are the statistics of a file written with the fields written, seen
+// as statistics of the table's columns.
+func ValueStats(table, written []types.Field, f *datafile.Meta) expr.StatsLookup {
+	return fileStats{evolution: newEvolution(table, written), stats: f.ValueStats, dense: f.ValueStatsCols, rows: f.RowCount}
+}
+
+// Column implements expr.StatsLookup.
+func (f fileStats) Column(name string) (lo, hi types.Value, nulls int64, ok bool) {
+	c, there := f.columns[name]
+	switch {
+	case !there:
+		return nil, nil, -1, false
+	case c.at < 0:
+		return nil, nil, f.rows, true // added later: every row is null
+	case !c.known:
+		return nil, nil, -1, false
+	}
+	at := c.at
+	if f.dense != nil {
+		if at = slices.Index(f.dense, c.name); at < 0 {
+			return nil, nil, -1, false
+		}
+	}
+	nulls = -1
+	if at < len(f.stats.NullCounts) && f.stats.NullCounts[at] != nil {
+		nulls = *f.stats.NullCounts[at]
+	}
+	return bound(f.stats.Min, at, c.written), bound(f.stats.Max, at, c.written), nulls, true
+}
+
+// bound is one value of a row of bounds, nil when it is null or cannot be read:
+// a bound that nobody can read bounds nothing.
+func bound(row binaryrow.Row, at int, t types.Type) types.Value {
+	if at >= row.Arity() || row.Check(-1) != nil {
+		return nil
+	}
+	v, err := row.Value(at, t)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// keyRange is what the exact key range of a file tells where it has no
+// statistics: bounds of the first key column, and that no key is null.
+type keyRange struct {
+	first    string
+	typ      types.Type
+	min, max binaryrow.Row
+	next     fileStats
+}
+
+// Column implements expr.StatsLookup.
+func (k keyRange) Column(name string) (lo, hi types.Value, nulls int64, ok bool) {
+	lo, hi, nulls, ok = k.next.Column(name)
+	if name != k.first || (ok && lo != nil && hi != nil) || k.typ.Nullable {
+		return lo, hi, nulls, ok
+	}
+	lo, hi = bound(k.min, 0, k.typ), bound(k.max, 0, k.typ)
+	return lo, hi, 0, lo != nil && hi != nil
+}
+
+// partitionStats are the statistics of the partitions in one manifest.
+type partitionStats struct {
+	fields []types.Field
+	stats  datafile.Stats
+}
+
+// Column implements expr.StatsLookup.
+func (p partitionStats) Column(name string) (lo, hi types.Value, nulls int64, ok bool) {
+	at := slices.IndexFunc(p.fields, func(f types.Field) bool { return f.Name == name })
+	if at < 0 {
+		return nil, nil, -1, false
+	}
+	nulls = -1
+	if at < len(p.stats.NullCounts) && p.stats.NullCounts[at] != nil {
+		nulls = *p.stats.NullCounts[at]
+	}
+	t := p.fields[at].Type.WithNull(true)
+	return bound(p.stats.Min, at, t), bound(p.stats.Max, at, t), nulls, true
+}

@@ -1,0 +1,183 @@
+package read
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/internal/split"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// parallel reads several splits side by side. Each worker takes the next split
+// when it is done with its own; batches come as they are ready.
+type parallel struct {
+	scan    *scan
+	splits  []*split.Split
+	next    atomic.Int64 // split to be taken
+	done    atomic.Int64 // splits read to their end
+	results chan result
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	cur     arrow.RecordBatch
+	err     error
+	once    sync.Once
+}
+
+type result struct {
+	rec arrow.RecordBatch // retained for the receiver
+	err error
+}
+
+func newParallel(ctx context.Context, s *scan, splits []*split.Split, workers int) *parallel {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &parallel{scan: s, splits: splits, results: make(chan result), cancel: cancel}
+	p.workers.Add(workers)
+	for range workers {
+		go func() {
+			defer p.workers.Done()
+			p.work(ctx)
+		}()
+	}
+	go func() {
+		p.workers.Wait()
+		close(p.results)
+	}()
+	return p
+}
+
+// work reads splits until there are none left, ctx ends, or one fails.
+func (p *parallel) work(ctx context.Context) {
+	for {
+		i := p.next.Add(1) - 1
+		if i >= int64(len(p.splits)) {
+			return
+		}
+		if err := p.read(ctx, p.splits[i]); err != nil {
+			p.send(ctx, result{err: err})
+			return
+		}
+	}
+}
+
+func (p *parallel) read(ctx context.Context, sp *split.Split) error {
+	release, err := p.scan.reserve(ctx, sp)
+	if err != nil {
+		return err
+	}
+	defer release()
+	r, err := p.scan.open(sp)
+	if err != nil {
+		return err
+	}
+	for {
+		rec, err := r.Next(ctx)
+		if err == io.EOF {
+			p.done.Add(1)
+			return r.Close()
+		}
+		if err != nil {
+			r.Close()
+			return err
+		}
+		rec.Retain()
+		if !p.send(ctx, result{rec: rec}) {
+			rec.Release()
+			r.Close()
+			return ctx.Err()
+		}
+	}
+}
+
+// send hands a result over; false when ctx ended first.
+func (p *parallel) send(ctx context.Context, r result) bool {
+	select {
+	case p.results <- r:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *parallel) Schema() *arrow.Schema { return p.scan.out }
+
+func (p *parallel) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if p.cur != nil {
+		p.cur.Release()
+		p.cur = nil
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	select {
+	case r, ok := <-p.results:
+		switch {
+		case !ok && p.done.Load() < int64(len(p.splits)):
+			// The workers left rows behind: the context of Open has ended.
+			p.err = tarnerr.Wrap(tarnerr.Unavailable, "reading splits", context.Canceled)
+		case !ok:
+			p.err = io.EOF
+		case r.err != nil:
+			p.err = r.err
+			p.cancel()
+		default:
+			p.cur = r.rec
+			return p.cur, nil
+		}
+		return nil, p.err
+	case <-ctx.Done():
+		return nil, tarnerr.Wrap(tarnerr.Unavailable, "reading splits", ctx.Err())
+	}
+}
+
+// Close stops the workers and waits until they are gone.
+func (p *parallel) Close() error {
+	p.once.Do(func() {
+		p.cancel()
+		if p.cur != nil {
+			p.cur.Release()
+			p.cur = nil
+		}
+		for r := range p.results {
+			if r.rec != nil {
+				r.rec.Release()
+			}
+		}
+		p.err = tarnerr.New(tarnerr.Closed, "reading splits", "reader is closed")
+	})
+	return nil
+}
+
+// What reading one file and one split holds at most, as far as it can be told
+// beforehand: decoded batches and the pages behind them grow with the file up
+// to some bound.
+const (
+	perFile  = 4 << 20
+	perSplit = 2 << 20
+	blowUp   = 4 // decoded bytes for a byte of a file
+)
+
+// reserve takes the memory a split will need, waiting for others to end. A split
+// that alone needs more than the whole budget gets the whole budget.
+func (s *scan) reserve(ctx context.Context, sp *split.Split) (release func(), err error) {
+	b := s.cfg.Budget
+	if b == nil {
+		return func() {}, nil
+	}
+	need := int64(perSplit)
+	if sp.RawConvertible {
+		need += perFile
+	} else {
+		for _, f := range sp.Files {
+			need += min(blowUp*f.FileSize, perFile)
+		}
+	}
+	held, err := b.Reserve(ctx, min(need, b.Limit()))
+	if err != nil {
+		return nil, err
+	}
+	return held.Release, nil
+}

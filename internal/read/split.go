@@ -1,0 +1,203 @@
+package read
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/binaryrow"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/kvbatch"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/internal/merge"
+	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/internal/split"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// open reads one split: its live rows that match, with the columns wanted.
+func (s *scan) open(sp *split.Split) (batch.Reader, error) {
+	match, err := s.matches(sp.Partition)
+	if err != nil {
+		return nil, err
+	}
+	if !match {
+		return merge.Empty(s.out), nil
+	}
+	partition, err := s.partitions.Path(sp.Partition)
+	if err != nil {
+		return nil, err
+	}
+	dir := s.cfg.Layout.BucketDir(partition, sp.Bucket)
+	if s.cfg.Files.Table.HasPrimaryKey() && !sp.RawConvertible {
+		return s.openMerge(dir, sp.Files)
+	}
+	return s.openRaw(dir, sp.Files)
+}
+
+// matches judges the conjuncts over partition columns.
+func (s *scan) matches(partition binaryrow.Row) (bool, error) {
+	if s.inPartition == nil {
+		return true, nil
+	}
+	fields := s.partitions.Fields()
+	values := make(map[string]types.Value, len(fields))
+	for i, f := range fields {
+		v, err := partition.Value(i, f.Type)
+		if err != nil {
+			return false, tarnerr.Trace("reading partition of split", err, "column", f.Name)
+		}
+		values[f.Name] = v
+	}
+	return s.inPartition.Match(func(c string) types.Value { return values[c] }), nil
+}
+
+type opener = func(context.Context) (batch.Reader, error)
+
+// openRaw reads files one after the other.
+func (s *scan) openRaw(dir string, files []*datafile.Meta) (batch.Reader, error) {
+	var open []opener
+	for _, f := range files {
+		if s.cfg.Files.Table.HasPrimaryKey() && f.DeleteRowCount == nil {
+			// Old files do not say whether they hold deletes: look at the kinds.
+			open = append(open, func(ctx context.Context) (batch.Reader, error) {
+				cfg := s.merge
+				cfg.Schema, cfg.Output = s.rawSchema, valuesOf(len(s.raw))
+				return merge.NewReader(cfg, []batch.Reader{s.openRun(dir, lsm.Run{f}, s.where)}), nil
+			})
+			continue
+		}
+		open = append(open, func(ctx context.Context) (batch.Reader, error) {
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, s.where))
+		})
+	}
+	return newFinish(s, batch.Chain(s.rawSchema, open...), false), nil
+}
+
+func valuesOf(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = kvbatch.ValueColumns + i
+	}
+	return out
+}
+
+// openMerge merges section by section. A section of one run has every key once,
+// so that the whole predicate may skip parts of its files; where runs overlap
+// only what it says of keys may, or an old version of a row would come to light
+// (INV-PLAN-1).
+func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, error) {
+	sections, err := lsm.Sections(files, s.keyTypes)
+	if err != nil {
+		return nil, err
+	}
+	var open []opener
+	for _, section := range sections {
+		where := s.onKeys
+		if len(section) == 1 {
+			where = s.where
+		}
+		open = append(open, func(context.Context) (batch.Reader, error) {
+			runs := make([]batch.Reader, len(section))
+			for i, r := range section {
+				runs[i] = s.openRun(dir, r, where)
+			}
+			return merge.NewReader(s.merge, runs), nil
+		})
+	}
+	return newFinish(s, batch.Chain(s.merge.Schema, open...), s.kind), nil
+}
+
+// openRun reads the files of a sorted run as merge rows, one after the other.
+func (s *scan) openRun(dir string, files lsm.Run, where *expr.Bound) batch.Reader {
+	open := make([]opener, len(files))
+	for i, f := range files {
+		open[i] = func(ctx context.Context) (batch.Reader, error) {
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.run, where))
+		}
+	}
+	return batch.Chain(s.runSchema, open...)
+}
+
+func (s *scan) request(columns []types.Field, where *expr.Bound) run.Request {
+	return run.Request{Columns: columns, Where: where, BatchRows: s.cfg.Options.ReadBatchSize}
+}
+
+// finish applies the residual predicate and the projection to the batches of a split.
+type finish struct {
+	scan    *scan
+	in      batch.Reader
+	hasKind bool // the first column of in is the kind
+	mask    []bool
+	out     arrow.RecordBatch
+}
+
+func newFinish(s *scan, in batch.Reader, hasKind bool) batch.Reader {
+	return &finish{scan: s, in: in, hasKind: hasKind}
+}
+
+func (f *finish) Schema() *arrow.Schema { return f.scan.out }
+
+func (f *finish) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	f.drop()
+	for {
+		rec, err := f.in.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		kept, err := f.filter(rec)
+		if err != nil {
+			return nil, err
+		}
+		if kept == nil {
+			continue
+		}
+		f.out = f.shape(kept)
+		kept.Release()
+		return f.out, nil
+	}
+}
+
+// filter returns the rows that match, nil when there are none.
+func (f *finish) filter(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if f.scan.residual == nil {
+		rec.Retain()
+		return rec, nil
+	}
+	var err error
+	if f.mask, err = f.scan.residual.Mask(rec, f.mask); err != nil {
+		return nil, tarnerr.Trace("filtering rows", err)
+	}
+	return batch.Filter(f.scan.cfg.Files.Mem, rec, f.mask)
+}
+
+// shape drops the columns only the predicate needed and puts the kind in front.
+func (f *finish) shape(rec arrow.RecordBatch) arrow.RecordBatch {
+	n := len(f.scan.rawOut)
+	if !f.scan.kind {
+		return batch.Select(f.scan.out, rec, f.scan.rawOut)
+	}
+	if f.hasKind {
+		cols := make([]int, n+1)
+		for i := range cols {
+			cols[i] = i
+		}
+		return batch.Select(f.scan.out, rec, cols)
+	}
+	return withInserts(f.scan.cfg.Files.Mem, f.scan.out, rec, n)
+}
+
+func (f *finish) drop() {
+	if f.out != nil {
+		f.out.Release()
+		f.out = nil
+	}
+}
+
+func (f *finish) Close() error {
+	f.drop()
+	return f.in.Close()
+}
