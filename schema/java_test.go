@@ -156,13 +156,13 @@ func (c *javaCase) run() (*Schema, error) {
 	return Apply(s, changes, c.Data)
 }
 
-// path is a column given as a name or as a list of names.
-type path []string
+// columnPath is a column given as a name or as a list of names.
+type columnPath []string
 
-func (p *path) UnmarshalJSON(data []byte) error {
+func (p *columnPath) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
-		*p = path{one}
+		*p = columnPath{one}
 		return nil
 	}
 	return json.Unmarshal(data, (*[]string)(p))
@@ -171,7 +171,7 @@ func (p *path) UnmarshalJSON(data []byte) error {
 func decodeChange(kind string, raw json.RawMessage) (Change, error) {
 	var pair []json.RawMessage
 	json.Unmarshal(raw, &pair)
-	var column path
+	var column columnPath
 	var text string
 	var yes bool
 	if len(pair) == 2 {
@@ -180,7 +180,7 @@ func decodeChange(kind string, raw json.RawMessage) (Change, error) {
 		json.Unmarshal(pair[1], &yes)
 	}
 	var place struct {
-		Name          path
+		Name          columnPath
 		Column, Type  string
 		Comment       *string
 		First, Last   bool
