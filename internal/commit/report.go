@@ -3,6 +3,7 @@ package commit
 import (
 	"time"
 
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
 
@@ -52,4 +53,17 @@ func (r *Report) IDs() []int64 {
 		out = append(out, s.ID)
 	}
 	return out
+}
+
+// add counts what a published change did.
+func (r *Report) add(c change) {
+	for _, e := range c.files {
+		if e.Kind == manifest.Add {
+			r.FilesAdded++
+			r.Bytes += e.File.FileSize
+		} else {
+			r.FilesGone++
+		}
+	}
+	r.Rows += c.records()
 }

@@ -2,6 +2,8 @@ package write
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
@@ -14,7 +16,9 @@ import (
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/tarnerr"
 )
 
 // Config is what a writer needs. Everything but Budget, Workers, Listener and
@@ -24,7 +28,7 @@ type Config struct {
 	FileIO   fileio.FileIO
 	Place    layout.Table
 	Schema   *schema.Schema // pinned: files carry its id
-	Settings Settings
+	Options  option.Options
 	Format   fileformat.Format
 	Restore  Restorer // what the buckets hold already
 	Env      env.Env
@@ -34,30 +38,64 @@ type Config struct {
 	Listener *event.Listener
 }
 
-// Settings are the table options a writer honours, resolved.
-type Settings struct {
-	Buckets            int32  // bucket: −1 unaware, else the number of buckets
-	BucketFunction     string // bucket-function.type
-	SequenceFields     []string
-	SequenceDescending bool
-	RowKindField       string
-	IgnoreDelete       bool
-	IgnoreUpdateBefore bool
-	Engine             merge.Engine
-	BufferSize         int64 // write-buffer-size, bytes
-	TargetFileSize     int64
-	// Ordered: buckets of append tables number their rows on from what they hold
-	// (bucket-append-ordered, or a writer that also compacts).
-	Ordered          bool
-	Thin             bool // data-file.thin-mode
-	Stats            run.StatsOptions
-	Compression      string // file.compression, or that of level 0
-	ZstdLevel        int
-	FormatOptions    map[string]string // the table's options, for keys of the format
-	DataFilePrefix   string
-	FileEnding       string // of data files; "" = the format's name
-	PartitionDefault string // partition.default-name
-	LegacyPartitions bool   // partition.legacy-name
+// settings are the table options a writer honours, resolved.
+type settings struct {
+	option.Options
+	engine         merge.Engine
+	targetFileSize int64
+	// ordered: buckets of append tables number their rows on from what they hold.
+	ordered bool
+	stats   run.StatsOptions
+}
+
+func settingsOf(s *schema.Schema, o option.Options) (settings, error) {
+	const op = "opening writer"
+	set := settings{Options: o, targetFileSize: o.TargetFileSize(s.HasPrimaryKey())}
+	var err error
+	if set.engine, err = merge.ParseEngine(o.MergeEngine); err != nil {
+		return set, tarnerr.Trace(op, err)
+	}
+	if set.stats, err = statsOptions(s, &o); err != nil {
+		return set, tarnerr.Trace(op, err)
+	}
+	// Java numbers on unless a write-only table does not keep append order.
+	ordered, err := boolOption(s.Options, "bucket-append-ordered", true)
+	if err != nil {
+		return set, err
+	}
+	set.ordered = ordered || !o.WriteOnly
+	return set, nil
+}
+
+func boolOption(options map[string]string, key string, otherwise bool) (bool, error) {
+	v, ok := options[key]
+	if !ok {
+		return otherwise, nil
+	}
+	b, err := strconv.ParseBool(strings.ToLower(v))
+	if err != nil {
+		return false, tarnerr.New(tarnerr.Invalid, "opening writer", "no such truth value", key, v).WithHint("Set %s to true or false.", key)
+	}
+	return b, nil
+}
+
+// statsOptions resolves what statistics level-0 files keep.
+func statsOptions(s *schema.Schema, o *option.Options) (run.StatsOptions, error) {
+	out := run.StatsOptions{KeepFirstN: o.StatsKeepFirstNColumns, Dense: o.StatsDense, PerColumn: map[string]run.StatsMode{}}
+	var err error
+	if out.Mode, err = run.ParseStatsMode(o.StatsModeAt(0)); err != nil {
+		return out, err
+	}
+	for _, f := range s.Fields {
+		text, ok := o.ColumnStatsMode(f.Name)
+		if !ok {
+			continue
+		}
+		if out.PerColumn[f.Name], err = run.ParseStatsMode(text); err != nil {
+			return out, tarnerr.Trace("reading option", err, "column", f.Name)
+		}
+	}
+	return out, nil
 }
 
 // Bucket names one bucket of one partition.
@@ -70,13 +108,13 @@ type Bucket struct {
 type Held struct {
 	// MaxSequence is the highest sequence number among its live files, −1 without any.
 	MaxSequence int64
-	// TotalBuckets is the number of buckets of the partition's live files, 0 when
-	// it has none.
+	// TotalBuckets is the number of buckets of the partition's live files, one that
+	// differs from the table's if any does; 0 when it has none.
 	TotalBuckets int32
 }
 
-// Restorer looks up what buckets hold, all of them in one pass, result by result
-// parallel to buckets.
+// Restorer looks up what buckets hold in a table of total buckets, all of them
+// in one pass, results parallel to buckets.
 type Restorer interface {
-	Restore(ctx context.Context, buckets []Bucket) ([]Held, error)
+	Restore(ctx context.Context, total int32, buckets []Bucket) ([]Held, error)
 }

@@ -253,7 +253,7 @@ func (w *Writer) closeLargest(ctx context.Context) error {
 	}
 	slices.SortStableFunc(open, func(a, b *group) int { return int(b.open.Size() - a.open.Size()) })
 	for _, g := range open {
-		if held <= w.cfg.Settings.BufferSize && len(open) <= maxOpen {
+		if held <= w.set.WriteBufferSize && len(open) <= maxOpen {
 			return nil
 		}
 		held -= g.open.Size()
@@ -293,7 +293,7 @@ func (w *Writer) finish(ctx context.Context, g *group) error {
 // restore looks up what the buckets about to be flushed hold already, once per
 // bucket, and refuses a partition that has another number of buckets.
 func (w *Writer) restore(ctx context.Context, active []int) error {
-	if w.router.buckets == nil || (!w.keyed && !w.cfg.Settings.Ordered) {
+	if w.router.buckets == nil || (!w.keyed && !w.set.ordered) {
 		return nil
 	}
 	var missing []*group
@@ -307,11 +307,11 @@ func (w *Writer) restore(ctx context.Context, active []int) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	held, err := w.cfg.Restore.Restore(ctx, buckets)
+	want := int32(w.set.Bucket)
+	held, err := w.cfg.Restore.Restore(ctx, want, buckets)
 	if err != nil {
 		return tarnerr.Trace("restoring buckets", err, "table", w.cfg.Table)
 	}
-	want := w.cfg.Settings.Buckets
 	for i, g := range missing {
 		if n := held[i].TotalBuckets; n != 0 && n != want {
 			return tarnerr.New(tarnerr.Invalid, "restoring buckets", "the partition was written with another number of buckets",

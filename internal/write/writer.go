@@ -29,6 +29,7 @@ import (
 // refused as a whole (its kind is Invalid): then nothing of it was taken.
 type Writer struct {
 	cfg    Config
+	set    settings
 	fields []types.Field
 	keyed  bool
 
@@ -55,13 +56,16 @@ func New(cfg Config) (*Writer, error) {
 		cfg.Mem = memory.DefaultAllocator
 	}
 	cfg.Workers = max(1, cfg.Workers)
-	s, set := cfg.Schema, cfg.Settings
-	w := &Writer{cfg: cfg, fields: s.Fields, keyed: s.HasPrimaryKey()}
-	if set.Buckets < 1 && (w.keyed || set.Buckets != -1) {
-		return nil, tarnerr.New(tarnerr.Unsupported, "opening writer", "dynamic and postponed buckets", "bucket", set.Buckets).
+	s := cfg.Schema
+	set, err := settingsOf(s, cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{cfg: cfg, set: set, fields: s.Fields, keyed: s.HasPrimaryKey()}
+	if set.Bucket < 1 && (w.keyed || set.Bucket != -1) {
+		return nil, tarnerr.New(tarnerr.Unsupported, "opening writer", "dynamic and postponed buckets", "bucket", set.Bucket).
 			WithHint("Create the table with a fixed number of buckets: bucket=N with N of at least 1.")
 	}
-	var err error
 	if w.conform, err = newConformer(s.Fields, cfg.Mem); err != nil {
 		return nil, tarnerr.Trace("opening writer", err)
 	}
@@ -96,7 +100,7 @@ func New(cfg Config) (*Writer, error) {
 // choice of a bucket.
 func (w *Writer) orderingColumns() []string {
 	s := w.cfg.Schema
-	return slices.Concat(s.PrimaryKeys, s.PartitionKeys, s.BucketKeys(), w.cfg.Settings.SequenceFields)
+	return slices.Concat(s.PrimaryKeys, s.PartitionKeys, s.BucketKeys(), w.set.SequenceFields)
 }
 
 // The buffer of a key table has the row kind before the table's columns.
@@ -123,24 +127,24 @@ func (w *Writer) columns(names []string) ([]int, error) {
 }
 
 func (w *Writer) newRouter() error {
-	s, set := w.cfg.Schema, w.cfg.Settings
+	s, set := w.cfg.Schema, &w.set
 	partition, err := w.columns(s.PartitionKeys)
 	if err != nil {
 		return err
 	}
 	var b *bucket.Assigner
-	if set.Buckets >= 1 {
-		if b, err = bucket.New(set.BucketFunction, s.Select(s.BucketKeys()), int(set.Buckets)); err != nil {
+	if set.Bucket >= 1 {
+		if b, err = bucket.New(set.BucketFunction, s.Select(s.BucketKeys()), set.Bucket); err != nil {
 			return tarnerr.Trace("opening writer", err)
 		}
 	}
-	names := layout.NewPartitioner(s.Select(s.PartitionKeys), set.PartitionDefault, set.LegacyPartitions)
-	w.router = newRouter(partition, b, set.Buckets, w.cfg.Place, names)
+	names := layout.NewPartitioner(s.Select(s.PartitionKeys), set.PartitionDefault, set.PartitionLegacyName)
+	w.router = newRouter(partition, b, int32(set.Bucket), w.cfg.Place, names)
 	return nil
 }
 
 func (w *Writer) newOrder() error {
-	s, set := w.cfg.Schema, w.cfg.Settings
+	s, set := w.cfg.Schema, &w.set
 	ordered := func(names []string) ([]merge.Column, error) {
 		at, err := w.columns(names)
 		if err != nil {
@@ -156,7 +160,7 @@ func (w *Writer) newOrder() error {
 	if err != nil {
 		return err
 	}
-	w.order = &orderer{descending: set.SequenceDescending, engine: set.Engine}
+	w.order = &orderer{descending: set.SequenceDescending, engine: set.engine}
 	if w.order.keys, err = merge.NewOrder(keys); err != nil {
 		return tarnerr.Trace("opening writer", err)
 	}
@@ -165,19 +169,15 @@ func (w *Writer) newOrder() error {
 }
 
 func (w *Writer) newSpec() {
-	s, set := w.cfg.Schema, w.cfg.Settings
-	ending := set.FileEnding
-	if ending == "" {
-		ending = w.cfg.Format.Name()
-	}
+	s, set := w.cfg.Schema, &w.set
 	w.spec = &run.FileSpec{
 		FileIO: w.cfg.FileIO, Format: w.cfg.Format, Env: w.cfg.Env, Mem: w.cfg.Mem,
-		Values: s.Fields, Thin: set.Thin && w.keyed,
-		SchemaID: s.ID, Level: 0, Source: datafile.Append, Stats: set.Stats,
+		Values: s.Fields, Thin: set.ThinMode && w.keyed,
+		SchemaID: s.ID, Level: 0, Source: datafile.Append, Stats: set.stats,
 		Encoding: fileformat.WriteOptions{
-			Compression: set.Compression, ZstdLevel: set.ZstdLevel, Options: set.FormatOptions,
+			Compression: set.CompressionAt(0), ZstdLevel: set.ZstdLevel, Options: s.Options,
 		},
-		TargetSize: set.TargetFileSize, Names: layout.NewNamer(w.cfg.Env), Prefix: set.DataFilePrefix, Ending: ending,
+		TargetSize: set.targetFileSize, Names: layout.NewNamer(w.cfg.Env), Prefix: set.DataFilePrefix, Ending: w.cfg.Format.Name(),
 	}
 	if w.keyed {
 		w.spec.Keys = s.Select(s.TrimmedPrimaryKeys())
@@ -280,7 +280,7 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 		}
 		return nil
 	}
-	if w.buffer.rows() > 0 && w.buffer.bytes+n > w.cfg.Settings.BufferSize {
+	if w.buffer.rows() > 0 && w.buffer.bytes+n > w.set.WriteBufferSize {
 		if err := w.flush(ctx); err != nil {
 			return err
 		}
@@ -298,7 +298,7 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 // capacity is the most one batch may take: half the budget leaves room for the
 // flush of it.
 func (w *Writer) capacity() int64 {
-	most := max(1, w.cfg.Settings.BufferSize)
+	most := max(1, w.set.WriteBufferSize)
 	if w.cfg.Budget != nil {
 		most = min(most, w.cfg.Budget.Limit()/2)
 	}
@@ -339,13 +339,12 @@ func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	if err := w.finishOpen(ctx); err != nil {
 		return nil, w.fail(err)
 	}
-	total := w.cfg.Settings.Buckets
 	var out []*commitmsg.Message
 	for _, g := range w.router.groups {
 		if len(g.files) == 0 {
 			continue
 		}
-		n := total
+		n := int32(w.set.Bucket)
 		out = append(out, &commitmsg.Message{Partition: g.partition, Bucket: g.bucket, TotalBuckets: &n, NewFiles: g.files})
 		g.files = nil
 	}

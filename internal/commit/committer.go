@@ -1,0 +1,176 @@
+package commit
+
+import (
+	"context"
+	"time"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// Config is what a committer of one table or branch needs. Everything but
+// Publisher, Listener, Callbacks and PublishTimeout must be given.
+type Config struct {
+	Table   string // full name, for events and errors
+	FileIO  fileio.FileIO
+	Place   layout.Table
+	Schema  *schema.Schema // pinned
+	Schemas *schema.Store  // for the latest id
+	Options option.Options
+	Env     env.Env
+	// Publisher is the atomic step; nil publishes through the file system.
+	Publisher Publisher
+	Callbacks []Callback
+	Listener  *event.Listener
+	Workers   int // manifests read side by side when they are merged
+	// PublishTimeout bounds a publish, which runs detached from the caller's
+	// context: once begun it is followed to its end. 0 = a minute.
+	PublishTimeout time.Duration
+}
+
+const defaultPublishTimeout = time.Minute
+
+// Committer publishes snapshots of one table. Safe for concurrent use: commits
+// of one committer queue up and never race each other.
+type Committer struct {
+	cfg       Config
+	retry     Retry
+	snapshots *snapshot.Store
+	publisher Publisher
+	intents   intents
+	builder   *builder
+	turn      chan struct{} // held by the commit at work
+	doubtful  doubtful
+}
+
+// New opens a committer. It does no I/O. It refuses a storage on which two
+// writers could overwrite each other's snapshot (Unsupported, with the remedy).
+func New(cfg Config) (*Committer, error) {
+	if cfg.PublishTimeout <= 0 {
+		cfg.PublishTimeout = defaultPublishTimeout
+	}
+	o := cfg.Options
+	c := &Committer{
+		cfg:       cfg,
+		retry:     Retry{o.CommitMaxRetries, o.CommitTimeout, o.CommitMinRetryWait, o.CommitMaxRetryWait},
+		snapshots: snapshot.NewStore(cfg.FileIO, cfg.Place).WithEnv(cfg.Env),
+		publisher: cfg.Publisher,
+		intents:   intents{cfg.FileIO, cfg.Place},
+		turn:      make(chan struct{}, 1),
+	}
+	if c.publisher == nil {
+		var err error
+		if c.publisher, err = NewFilePublisher(cfg.FileIO, cfg.Place); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	c.builder, err = newBuilder(cfg)
+	return c, err
+}
+
+// Request is one commit.
+type Request struct {
+	User       string
+	Identifier int64 // grows from commit to commit of a user; snapshot.BatchIdentifier in batch
+	Messages   []*commitmsg.Message
+	Watermark  *int64 // milliseconds, nil = none
+	Properties map[string]string
+	// Empty makes a snapshot even when nothing was written.
+	Empty bool
+}
+
+// Commit makes the messages visible. It returns when they are, or with the
+// error; the report says in either case how it went. Files of the messages are
+// never deleted here.
+func (c *Committer) Commit(ctx context.Context, req Request) (*Report, error) {
+	start := c.cfg.Env.Now()
+	report := &Report{User: req.User, Identifier: req.Identifier, Status: Succeeded}
+	c.cfg.Listener.Emit(event.CommitBegin{Table: c.cfg.Table, User: req.User, Identifier: req.Identifier, Messages: len(req.Messages)})
+	err := c.commit(ctx, req, report)
+	if err != nil {
+		err = tarnerr.Trace("committing", err, "table", c.cfg.Table, "user", req.User, "identifier", req.Identifier)
+		report.Status, report.Reason = Failed, tarnerr.KindOf(err).String()
+		if tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {
+			report.Status = Undecided
+		}
+	}
+	report.Elapsed = c.cfg.Env.Now().Sub(start)
+	c.cfg.Listener.Emit(event.CommitEnd{
+		Table: c.cfg.Table, User: req.User, Identifier: req.Identifier,
+		Status: string(report.Status), Reason: report.Reason, Base: report.Base, Snapshots: report.IDs(),
+		Attempts: len(report.Attempts), FilesAdded: report.FilesAdded, FilesDeleted: report.FilesGone,
+		Rows: report.Rows, Bytes: report.Bytes, Err: err, Elapsed: report.Elapsed,
+	})
+	return report, err
+}
+
+func (c *Committer) commit(ctx context.Context, req Request, report *Report) error {
+	if req.User == "" {
+		return tarnerr.New(tarnerr.Invalid, "checking commit", "no commit user")
+	}
+	written, compacted := changesOf(req.Messages, int32(c.cfg.Options.Bucket))
+	for _, ch := range []change{written, compacted} {
+		if err := ch.check(); err != nil {
+			return err
+		}
+	}
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for other commits", ctx.Err())
+	}
+	if req.Empty || !written.empty() {
+		if err := c.publish(ctx, req, written, report); err != nil {
+			return err
+		}
+	}
+	if !compacted.empty() {
+		return c.publish(ctx, req, compacted, report)
+	}
+	return nil
+}
+
+// publish makes one snapshot of a change.
+func (c *Committer) publish(ctx context.Context, req Request, ch change, report *Report) error {
+	t := &tries{c: c, req: req, change: ch, report: report, start: c.cfg.Env.Now()}
+	landed, already, err := t.run(ctx)
+	c.settle(ctx, t, landed, err)
+	if err != nil {
+		return err
+	}
+	report.Already = report.Already || already
+	if already {
+		return nil
+	}
+	report.Snapshots = append(report.Snapshots, landed)
+	report.add(ch)
+	c.tell(ctx, t, landed)
+	return nil
+}
+
+// tell runs the callbacks, whose failures go into the report.
+func (c *Committer) tell(ctx context.Context, t *tries, landed *snapshot.Snapshot) {
+	for _, cb := range c.cfg.Callbacks {
+		err := cb.Landed(ctx, Landed{Table: c.cfg.Table, Base: t.base, Snapshot: landed, Files: t.change.files})
+		if err == nil {
+			continue
+		}
+		t.report.Callbacks = append(t.report.Callbacks, CallbackFailure{cb.Name(), landed.ID, err})
+		c.warn("running commit callback "+cb.Name(), err)
+	}
+}
+
+func (c *Committer) warn(doing string, err error) {
+	if err != nil {
+		c.cfg.Listener.Emit(event.Warning{Table: c.cfg.Table, Doing: doing, Err: err})
+	}
+}

@@ -1,0 +1,309 @@
+package commit_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/parquet"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/write"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/types"
+)
+
+var place = layout.Table{Dir: "/w/db.db/t"}
+
+// table is one process's view of a table.
+type table struct {
+	t        testing.TB
+	fio      fileio.FileIO
+	place    layout.Table
+	env      env.Env
+	schema   *schema.Schema
+	schemas  *schema.Store
+	opts     option.Options
+	listener *event.Listener
+	pub      commit.Publisher
+	calls    []commit.Callback
+	alloc    memory.Allocator
+}
+
+func spec(keyed bool, options map[string]string) schema.Spec {
+	s := schema.Spec{
+		Fields: []types.Field{
+			{Name: "k", Type: types.Type{Root: types.BigInt}},
+			{Name: "v", Type: types.Type{Root: types.VarChar, Length: math.MaxInt32, Nullable: true}},
+		},
+		Options: map[string]string{},
+	}
+	if keyed {
+		s.PrimaryKeys = []string{"k"}
+		s.Options["bucket"] = "1"
+	}
+	for k, v := range options {
+		s.Options[k] = v
+	}
+	return s
+}
+
+func seeded(seed uint64) env.Env { return env.Seeded(seed, time.Unix(1_700_000_000, 0).UTC()) }
+
+// create makes the table in fio.
+func create(t testing.TB, fio fileio.FileIO, e env.Env, spec schema.Spec) {
+	t.Helper()
+	if _, err := schema.NewStore(fio, place.Dir, e).Create(context.Background(), spec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open opens the table as a process would: its schema is known then.
+func open(t testing.TB, fio fileio.FileIO, at layout.Table, e env.Env) *table {
+	t.Helper()
+	store := schema.NewStore(fio, at.Dir, e)
+	s, err := store.Latest(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := option.Parse(s.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &table{t: t, fio: fio, place: at, env: e, schema: s, schemas: store, opts: opts, alloc: memory.NewGoAllocator()}
+}
+
+func (tb *table) manifests() *manifest.Store {
+	m, err := manifest.NewStore(manifest.Config{FileIO: tb.fio, Table: tb.place, Env: tb.env, Partition: tb.schema.Select(tb.schema.PartitionKeys)})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	return m
+}
+
+func (tb *table) writer() *write.Writer {
+	tb.t.Helper()
+	w, err := write.New(write.Config{
+		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Options: tb.opts, Format: parquet.New(),
+		Restore: write.NewRestorer(snapshot.NewStore(tb.fio, tb.place).WithEnv(tb.env), tb.manifests()),
+		Env:     tb.env, Mem: tb.alloc, Listener: tb.listener,
+	})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	return w
+}
+
+func (tb *table) committer() *commit.Committer {
+	tb.t.Helper()
+	c, err := tb.newCommitter()
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	return c
+}
+
+func (tb *table) newCommitter() (*commit.Committer, error) {
+	return commit.New(commit.Config{
+		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Options: tb.opts,
+		Env: tb.env, Publisher: tb.pub, Callbacks: tb.calls, Listener: tb.listener,
+	})
+}
+
+// rec makes a batch of keys, each with the value given.
+func (tb *table) rec(value string, keys ...int64) arrow.RecordBatch {
+	tb.t.Helper()
+	sc, err := types.ArrowSchema(tb.schema.Fields)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	b := array.NewRecordBuilder(tb.alloc, sc)
+	defer b.Release()
+	for _, k := range keys {
+		b.Field(0).(*array.Int64Builder).Append(k)
+		b.Field(1).(*array.StringBuilder).Append(value)
+	}
+	return b.NewRecordBatch()
+}
+
+// prepare writes the keys with a writer of its own.
+func (tb *table) prepare(ctx context.Context, value string, keys ...int64) ([]*commitmsg.Message, error) {
+	tb.t.Helper()
+	w := tb.writer()
+	defer w.Close()
+	rec := tb.rec(value, keys...)
+	defer rec.Release()
+	if err := w.Write(ctx, rec); err != nil {
+		return nil, err
+	}
+	return w.Prepare(ctx)
+}
+
+// put writes and commits keys and fails the test when that fails.
+func (tb *table) put(c *commit.Committer, user string, id int64, value string, keys ...int64) *commit.Report {
+	tb.t.Helper()
+	messages, err := tb.prepare(context.Background(), value, keys...)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	r, err := c.Commit(context.Background(), commit.Request{User: user, Identifier: id, Messages: messages})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	return r
+}
+
+// rows reads the table as it is: "key=value", sorted; of key tables the row of
+// the highest sequence number per key.
+func rows(t testing.TB, fio fileio.FileIO, at layout.Table) []string {
+	t.Helper()
+	ctx := context.Background()
+	tb := open(t, fio, at, seeded(99))
+	latest, err := snapshot.NewStore(fio, at).Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if latest == nil {
+		return nil
+	}
+	keyed := tb.schema.HasPrimaryKey()
+	type version struct {
+		seq  int64
+		text string
+	}
+	newest := map[int64]version{}
+	var out []string
+	for _, e := range tb.live(latest) {
+		tb.each(e, func(k int64, v string, seq int64) {
+			text := fmt.Sprintf("%d=%s", k, v)
+			if !keyed {
+				out = append(out, text)
+			} else if old, ok := newest[k]; !ok || seq > old.seq {
+				newest[k] = version{seq, text}
+			}
+		})
+	}
+	for _, v := range newest {
+		out = append(out, v.text)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (tb *table) live(s *snapshot.Snapshot) []manifest.Entry {
+	tb.t.Helper()
+	ctx, m := context.Background(), tb.manifests()
+	base, err := m.ReadList(ctx, s.BaseManifestList, s.BaseManifestListSize)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	delta, err := m.ReadList(ctx, s.DeltaManifestList, s.DeltaManifestListSize)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	entries, err := m.ReadAll(ctx, append(base, delta...), manifest.EntryFilter{})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	if entries, err = manifest.MergeEntries(entries); err != nil {
+		tb.t.Fatal(err)
+	}
+	return entries
+}
+
+// each calls f with the rows of one file.
+func (tb *table) each(e manifest.Entry, f func(k int64, v string, seq int64)) {
+	tb.t.Helper()
+	ctx := context.Background()
+	src := run.Source{
+		FileIO: tb.fio, Table: tb.schema, Mem: tb.alloc,
+		Format: func(string) (fileformat.Format, error) { return parquet.New(), nil },
+		Schema: tb.schemas.Get,
+	}
+	cols := slices.Clone(tb.schema.Fields)
+	if tb.schema.HasPrimaryKey() {
+		cols = append(cols, types.SequenceNumberField())
+	}
+	r, err := src.Open(ctx, tb.place.BucketDir("", e.Bucket), e.File, run.Request{Columns: cols})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		rec, err := r.Next(ctx)
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			tb.t.Fatal(err)
+		}
+		for i := range int(rec.NumRows()) {
+			seq := int64(0)
+			if len(cols) > 2 {
+				seq = rec.Column(2).(*array.Int64).Value(i)
+			}
+			f(rec.Column(0).(*array.Int64).Value(i), rec.Column(1).(*array.String).Value(i), seq)
+		}
+	}
+}
+
+// check fails when a metadata file of the table is there that no snapshot names,
+// or the other way round; intents may be left when a test says so.
+func check(t testing.TB, fs *mem.FS, intents int) {
+	t.Helper()
+	ctx := context.Background()
+	tb := open(t, fs, place, seeded(98))
+	want := map[string]bool{}
+	m := tb.manifests()
+	for s, err := range snapshot.NewStore(fs, place).All(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, size := range map[string]*int64{s.BaseManifestList: s.BaseManifestListSize, s.DeltaManifestList: s.DeltaManifestListSize} {
+			want[name] = true
+			metas, err := m.ReadList(ctx, name, size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, meta := range metas {
+				want[meta.FileName] = true
+			}
+		}
+	}
+	for _, p := range fs.Paths() {
+		if name, ok := strings.CutPrefix(p, place.ManifestDir()+"/"); ok {
+			if !want[name] {
+				t.Errorf("no snapshot names %s", name)
+			}
+			delete(want, name)
+		}
+		if strings.Contains(p, "/.tarn/") {
+			intents--
+		}
+	}
+	for name := range want {
+		t.Errorf("%s is missing", name)
+	}
+	if intents != 0 {
+		t.Errorf("%d intents are missing", intents)
+	}
+}

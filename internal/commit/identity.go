@@ -1,0 +1,34 @@
+package commit
+
+import (
+	"github.com/tarnlake/tarn/internal/snapshot"
+)
+
+// identity is what tells one commit from all others. A stream's commit is
+// (user, identifier, kind); batch commits of one user all have the same
+// identifier, so there the list of the commit's own changes decides, which
+// keeps its name over all tries.
+type identity struct {
+	user       string
+	identifier int64
+	kind       snapshot.CommitKind
+	delta      string // name of the delta manifest list
+}
+
+// matches reports that s is a snapshot of this commit.
+func (id identity) matches(s *snapshot.Snapshot) bool {
+	if s.CommitUser != id.user || s.CommitIdentifier != id.identifier || s.CommitKind != id.kind {
+		return false
+	}
+	return id.identifier != snapshot.BatchIdentifier || s.DeltaManifestList == id.delta
+}
+
+// sameCommit reports that the snapshot file there comes from the commit that
+// next comes from. What does not parse is taken as ours: no proof of a lost race.
+func sameCommit(there []byte, next *snapshot.Snapshot) bool {
+	s, err := snapshot.Parse(there)
+	if err != nil {
+		return true
+	}
+	return identity{next.CommitUser, next.CommitIdentifier, next.CommitKind, next.DeltaManifestList}.matches(s)
+}

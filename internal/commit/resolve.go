@@ -1,0 +1,124 @@
+package commit
+
+import (
+	"context"
+
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// history is where snapshots are looked up.
+type history interface {
+	Latest(ctx context.Context) (*snapshot.Snapshot, error)
+	Get(ctx context.Context, id int64) (*snapshot.Snapshot, error)
+}
+
+// search looks for a snapshot of the commit id among those after base up to
+// latest. It returns nil only when it has read each of them: a snapshot that is
+// gone leaves the commit in doubt, with an error of kind CommitStateUnknown.
+func search(ctx context.Context, h history, id identity, base int64, latest *snapshot.Snapshot) (*snapshot.Snapshot, error) {
+	if latest == nil {
+		return nil, nil
+	}
+	for n := latest.ID; n > base; n-- {
+		s := latest
+		if n != latest.ID {
+			var err error
+			if s, err = h.Get(ctx, n); err != nil {
+				return nil, tarnerr.Wrap(tarnerr.CommitStateUnknown, "resolving commit", err,
+					"user", id.user, "identifier", id.identifier, "kind", id.kind, "base", base, "latest", latest.ID, "snapshot", n)
+			}
+		}
+		if id.matches(s) {
+			return s, nil
+		}
+	}
+	return nil, nil
+}
+
+// Resolve finds out what became of a stream's commit of user under identifier,
+// after a crash or an error of kind CommitStateUnknown: its snapshot when it has
+// landed, nil when every snapshot that could be it was read and is not. It
+// changes nothing. As long as the writer that tried may still be at work, nil
+// can become a snapshot later; committing the identifier again settles it.
+func (c *Committer) Resolve(ctx context.Context, user string, identifier int64, kind snapshot.CommitKind) (*snapshot.Snapshot, error) {
+	const op = "resolving commit"
+	i, err := c.intents.read(ctx, intent{User: user, Identifier: identifier, Kind: kind}.path(c.cfg.Place))
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", c.cfg.Table)
+	}
+	latest, err := c.snapshots.Latest(ctx)
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", c.cfg.Table)
+	}
+	if i != nil {
+		return search(ctx, c.snapshots, i.identity(), i.Base, latest)
+	}
+	// No intent: it was never tried, or its end is known and the snapshots tell.
+	id := identity{user: user, identifier: identifier, kind: kind}
+	return c.latestOf(ctx, user, latest, id.matches)
+}
+
+// latestOf finds the newest live snapshot of user that want accepts, walking
+// back from latest; nil when there is none.
+func (c *Committer) latestOf(ctx context.Context, user string, latest *snapshot.Snapshot, want func(*snapshot.Snapshot) bool) (*snapshot.Snapshot, error) {
+	for s := latest; s != nil; {
+		if s.CommitUser == user && want(s) {
+			return s, nil
+		}
+		if s.ID == 1 {
+			return nil, nil
+		}
+		prev, err := c.snapshots.Get(ctx, s.ID-1)
+		switch {
+		case err == nil:
+			s = prev
+		case tarnerr.KindOf(err) == tarnerr.NotFound || tarnerr.KindOf(err) == tarnerr.Expired:
+			return nil, nil
+		default:
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// LastCommitted is the highest identifier user has committed, among the
+// snapshots that are live; ok is false when there is none (P15).
+func (c *Committer) LastCommitted(ctx context.Context, user string) (identifier int64, ok bool, err error) {
+	const op = "finding last commit of user"
+	latest, err := c.snapshots.Latest(ctx)
+	if err != nil {
+		return 0, false, tarnerr.Trace(op, err, "table", c.cfg.Table, "user", user)
+	}
+	s, err := c.latestOf(ctx, user, latest, func(*snapshot.Snapshot) bool { return true })
+	if err != nil || s == nil {
+		return 0, false, tarnerr.Trace(op, err, "table", c.cfg.Table, "user", user)
+	}
+	return s.CommitIdentifier, true, nil
+}
+
+// FilterCommitted drops the identifiers that user has committed: those up to
+// that of its latest snapshot. They must be ascending.
+func (c *Committer) FilterCommitted(ctx context.Context, user string, identifiers []int64) ([]int64, error) {
+	for i := 1; i < len(identifiers); i++ {
+		if identifiers[i] <= identifiers[i-1] {
+			return nil, tarnerr.New(tarnerr.Invalid, "filtering committed identifiers", "identifiers must ascend", "identifier", identifiers[i], "before", identifiers[i-1])
+		}
+	}
+	if len(identifiers) == 0 {
+		return identifiers, nil
+	}
+	last, ok, err := c.LastCommitted(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return identifiers, nil
+	}
+	for i, id := range identifiers {
+		if id > last {
+			return identifiers[i:], nil
+		}
+	}
+	return nil, nil
+}
