@@ -29,6 +29,10 @@ type Table interface {
 	// Snapshots yields all live snapshots from the earliest to the latest.
 	Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error]
 
+	// SchemaAt is the schema that rows of a snapshot are read under when a scan
+	// asks for it: the one it was committed with. Schema for id 0.
+	SchemaAt(ctx context.Context, snapshot int64) (*schema.Schema, error)
+
 	// Plan pins one snapshot and returns the splits that can hold matching rows.
 	Plan(ctx context.Context, scan Scan) (*Plan, error)
 	// Read reads splits of a plan of this table, merged, filtered and projected as
@@ -59,7 +63,7 @@ type Scan struct {
 	Columns    []string  // in this order; nil = all
 	Where      expr.Expr // exact: rows that do not match are never returned; nil = all
 	Limit      int64     // at most so many rows; 0 = no limit
-	SnapshotID int64     // time travel; 0 = latest
+	SnapshotID int64     // time travel, with the columns of that time (SchemaAt); 0 = latest
 	Kind       bool      // first column _kind (int8) with the row kind
 	Workers    int       // splits read side by side; 0 = the runtime's workers
 }

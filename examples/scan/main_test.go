@@ -1,0 +1,20 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), t.TempDir(), &out); err != nil {
+		t.Fatal(err)
+	}
+	want := `items below 3: 6
+snapshot 2: 20 rows in 2 splits
+snapshot 1: 10 rows
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}

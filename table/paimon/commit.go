@@ -1,0 +1,115 @@
+package paimon
+
+import (
+	"context"
+
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// newCommitter opens the commit stage. It refuses tables and storages that this
+// version must not commit to.
+func (t *Table) newCommitter() (*commit.Committer, error) {
+	const op = "opening committer"
+	if err := option.CheckWrite(t.schema.Options, t.traits()); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	c := t.components
+	out, err := commit.New(commit.Config{
+		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas,
+		Options: t.options, Env: c.Env, Listener: c.Events, Workers: c.Workers,
+	})
+	return out, tarnerr.Trace(op, err, "table", t.name)
+}
+
+// Commit implements table.Table.
+func (t *Table) Commit(ctx context.Context, c table.Committable) (*table.CommitReport, error) {
+	messages, err := t.unwrap(c.Messages)
+	if err != nil {
+		return nil, err
+	}
+	committer, err := t.committer()
+	if err != nil {
+		return nil, err
+	}
+	return t.commit(ctx, committer, c, messages)
+}
+
+// commit hands messages to the commit stage and translates its report.
+func (t *Table) commit(ctx context.Context, committer *commit.Committer, c table.Committable, messages []*commitmsg.Message) (*table.CommitReport, error) {
+	r, err := committer.Commit(ctx, commit.Request{
+		User: c.User, Identifier: c.Identifier, Messages: messages,
+		Watermark: c.Watermark, Properties: c.Properties,
+		Empty: t.commitsEmpty(c.Identifier),
+	})
+	if r == nil {
+		return nil, err
+	}
+	out := &table.CommitReport{
+		Status: table.Status(r.Status), Reason: r.Reason, User: r.User, Identifier: r.Identifier, Base: r.Base,
+		Attempts: make([]table.Attempt, len(r.Attempts)), Snapshots: r.IDs(),
+		FilesAdded: r.FilesAdded, FilesGone: r.FilesGone, Rows: r.Rows, Bytes: r.Bytes,
+		Elapsed: r.Elapsed, Already: r.Already,
+	}
+	for i, a := range r.Attempts {
+		out.Attempts[i] = table.Attempt(a)
+	}
+	return out, err
+}
+
+// commitsEmpty says whether a commit of nothing makes a snapshot. As in Java, one
+// of a stream does, so that its identifier is on record, and a batch does not,
+// unless the table's options say otherwise.
+func (t *Table) commitsEmpty(identifier int64) bool {
+	switch {
+	case t.options.ForceCreateSnapshot:
+		return true
+	case t.options.IgnoreEmptyCommit != nil:
+		return !*t.options.IgnoreEmptyCommit
+	}
+	return identifier != table.BatchIdentifier
+}
+
+// FilterCommitted implements table.Table.
+func (t *Table) FilterCommitted(ctx context.Context, user string, identifiers []int64) ([]int64, error) {
+	c, err := t.committer()
+	if err != nil {
+		return nil, err
+	}
+	left, err := c.FilterCommitted(ctx, user, identifiers)
+	return left, tarnerr.Trace("filtering committed identifiers", err, "table", t.name, "user", user)
+}
+
+// AbortMessages implements table.Table.
+func (t *Table) AbortMessages(ctx context.Context, messages []table.Message) error {
+	inner, err := t.unwrap(messages)
+	if err != nil {
+		return err
+	}
+	c, err := t.committer()
+	if err != nil {
+		return err
+	}
+	return c.AbortMessages(ctx, inner)
+}
+
+func (t *Table) unwrap(messages []table.Message) ([]*commitmsg.Message, error) {
+	out := make([]*commitmsg.Message, len(messages))
+	for i, m := range messages {
+		if out[i] = table.UnwrapMessage(m); out[i] == nil {
+			return nil, tarnerr.New(tarnerr.Invalid, "reading messages", "a message that no writer prepared", "table", t.name, "number", i)
+		}
+	}
+	return out, nil
+}
+
+func wrap(messages []*commitmsg.Message) []table.Message {
+	out := make([]table.Message, len(messages))
+	for i, m := range messages {
+		out[i] = table.WrapMessage(m)
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package paimon
+
+import (
+	"context"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/read"
+	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/split"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// view is the table as one scan sees it.
+type view struct {
+	*Table
+	schema   *schema.Schema // rows are read under it
+	snapshot *snapshot.Snapshot
+	where    *expr.Bound
+}
+
+// view pins the schema of a scan and, where it asks for one, the snapshot.
+func (t *Table) view(ctx context.Context, scan table.Scan) (*view, error) {
+	const op = "preparing scan"
+	v := &view{Table: t, schema: t.schema}
+	id := scan.SnapshotID
+	if id == 0 {
+		id = t.options.ScanSnapshotID
+	}
+	switch {
+	case scan.Limit < 0:
+		return nil, tarnerr.New(tarnerr.Invalid, op, "negative limit", "table", t.name, "limit", scan.Limit)
+	case id < 0:
+		return nil, tarnerr.New(tarnerr.Invalid, op, "snapshot ids begin with 1", "table", t.name, "snapshot", id)
+	case id > 0:
+		var err error
+		if v.snapshot, err = t.snapshots.Get(ctx, id); err != nil {
+			return nil, tarnerr.Trace(op, err, "table", t.name)
+		}
+		if v.schema, err = t.schemaOf(ctx, v.snapshot); err != nil {
+			return nil, tarnerr.Trace(op, err, "table", t.name)
+		}
+	}
+	var err error
+	if v.where, err = expr.Bind(scan.Where, v.schema.Fields); err != nil {
+		return nil, tarnerr.Trace("binding filter", err, "table", t.name)
+	}
+	return v, nil
+}
+
+// schemaOf is the schema of a snapshot under the options the table has now.
+func (t *Table) schemaOf(ctx context.Context, s *snapshot.Snapshot) (*schema.Schema, error) {
+	if s.SchemaID == t.schema.ID {
+		return t.schema, nil
+	}
+	old, err := t.schemas.Get(ctx, s.SchemaID)
+	if err != nil {
+		return nil, err
+	}
+	then := *old
+	then.Options = t.schema.Options
+	return &then, nil
+}
+
+// SchemaAt implements table.Table.
+func (t *Table) SchemaAt(ctx context.Context, id int64) (*schema.Schema, error) {
+	v, err := t.view(ctx, table.Scan{SnapshotID: id})
+	if err != nil {
+		return nil, err
+	}
+	return v.schema, nil
+}
+
+// Plan implements table.Table.
+func (t *Table) Plan(ctx context.Context, scan table.Scan) (*table.Plan, error) {
+	v, err := t.view(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	r, err := v.plan(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	out := &table.Plan{Snapshot: r.Snapshot, Splits: make([]table.Split, len(r.Splits))}
+	for i, s := range r.Splits {
+		out.Splits[i] = table.WrapSplit(s)
+	}
+	return out, nil
+}
+
+// Read implements table.Table.
+func (t *Table) Read(ctx context.Context, scan table.Scan, splits ...table.Split) (table.Reader, error) {
+	v, err := t.view(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	inner := make([]*split.Split, len(splits))
+	for i, s := range splits {
+		if inner[i] = table.UnwrapSplit(s); inner[i] == nil {
+			return nil, tarnerr.New(tarnerr.Invalid, "reading splits", "a split that is no split of a plan", "table", t.name, "number", i)
+		}
+	}
+	return v.read(ctx, scan, inner)
+}
+
+// Scan implements table.Table.
+func (t *Table) Scan(ctx context.Context, scan table.Scan) (table.Reader, error) {
+	v, err := t.view(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	r, err := v.plan(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	return v.read(ctx, scan, r.Splits)
+}
+
+func (v *view) plan(ctx context.Context, scan table.Scan) (*plan.Result, error) {
+	c := v.components
+	manifests, err := v.manifests()
+	if err != nil {
+		return nil, tarnerr.Trace("planning scan", err, "table", v.name)
+	}
+	start := c.Env.Now()
+	r, err := plan.Plan(ctx, plan.Config{
+		FileIO: c.FileIO, Layout: v.place, Schema: v.schema, Options: v.options,
+		Schemas: v.schemas, Snapshots: v.snapshots, Manifests: manifests, Workers: c.Workers,
+	}, plan.Request{Where: v.where, Snapshot: v.snapshot, Limit: scan.Limit})
+	if err != nil {
+		return nil, tarnerr.Trace("planning scan", err, "table", v.name)
+	}
+	told := event.ScanPlanned{
+		Table: v.name.String(), Splits: len(r.Splits), Elapsed: c.Env.Now().Sub(start),
+		ManifestsRead: r.ManifestsRead, ManifestsSkipped: r.Manifests - r.ManifestsRead,
+		FilesKept: r.FilesLeft, FilesSkipped: r.Files - r.FilesLeft,
+	}
+	if r.Snapshot != nil {
+		told.Snapshot = r.Snapshot.ID
+	}
+	c.Events.Emit(told)
+	return r, nil
+}
+
+func (v *view) read(ctx context.Context, scan table.Scan, splits []*split.Split) (batch.Reader, error) {
+	c := v.components
+	workers := scan.Workers
+	if workers == 0 {
+		workers = c.Workers
+	}
+	r, err := read.Open(ctx, read.Config{
+		Files: &run.Source{
+			FileIO: c.FileIO, Format: formatOf, Schema: v.schemas.Get, Table: v.schema, Mem: c.Alloc,
+		},
+		Layout: v.place, Options: v.options, Budget: c.Budget,
+	}, read.Request{
+		Columns: scan.Columns, Where: v.where, Limit: scan.Limit, Kind: scan.Kind, Workers: workers,
+	}, splits)
+	return r, tarnerr.Trace("opening reader", err, "table", v.name)
+}

@@ -1,0 +1,121 @@
+package paimon
+
+import (
+	"context"
+
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// streamWrite writes a sequence of commits.
+type streamWrite struct {
+	writing
+	// pending are files of a commit that failed for certain and can be tried again.
+	pending []*commitmsg.Message
+	last    int64 // highest identifier committed by the user
+	hasLast bool
+	asked   bool // last was looked up
+}
+
+// NewStreamWrite implements table.Table.
+func (t *Table) NewStreamWrite(_ context.Context, opts table.WriteOptions) (table.StreamWrite, error) {
+	w, err := t.newWriting("starting stream write", opts)
+	if err != nil {
+		return nil, err
+	}
+	return &streamWrite{writing: *w}, nil
+}
+
+// User implements table.StreamWrite.
+func (w *streamWrite) User() string { return w.user }
+
+// LastCommitted implements table.StreamWrite.
+func (w *streamWrite) LastCommitted(ctx context.Context) (int64, bool, error) {
+	if err := w.ask(ctx); err != nil {
+		return 0, false, err
+	}
+	return w.last, w.hasLast, nil
+}
+
+// ask looks the user's last commit up once; its own commits follow from there.
+func (w *streamWrite) ask(ctx context.Context) error {
+	if w.asked {
+		return nil
+	}
+	last, ok, err := w.committer.LastCommitted(ctx, w.user)
+	if err != nil {
+		return tarnerr.Trace("finding last commit", err, "table", w.table.name, "user", w.user)
+	}
+	w.last, w.hasLast, w.asked = last, ok, true
+	return nil
+}
+
+// Prepare implements table.StreamWrite. Its messages belong to the caller.
+func (w *streamWrite) Prepare(ctx context.Context) ([]table.Message, error) {
+	messages, err := w.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	messages = append(w.pending, messages...)
+	w.pending = nil
+	return wrap(messages), nil
+}
+
+// Commit implements table.StreamWrite. After a failure that leaves the table as
+// it was and can pass (Contention, Unavailable), the same Commit may be called
+// again: the rows are kept. After CommitStateUnknown the write is over: a new one
+// learns from LastCommitted what became of it.
+func (w *streamWrite) Commit(ctx context.Context, identifier int64) (*table.CommitReport, error) {
+	const op = "committing"
+	if w.over != nil {
+		return nil, tarnerr.Trace(op, w.over, "table", w.table.name)
+	}
+	if err := w.ask(ctx); err != nil {
+		return nil, err
+	}
+	if w.hasLast && identifier <= w.last {
+		return nil, tarnerr.New(tarnerr.AlreadyExists, op, "the user has committed this identifier already", "table", w.table.name,
+			"user", w.user, "identifier", identifier, "last", w.last).
+			WithHint("Go on above LastCommitted, with the rows that follow it.")
+	}
+	if identifier == table.BatchIdentifier {
+		return nil, tarnerr.New(tarnerr.Invalid, op, "the identifier of batch commits in a stream", "table", w.table.name, "identifier", identifier).
+			WithHint("Number the commits of a stream from 1.")
+	}
+	messages, err := w.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.pending = append(w.pending, messages...)
+	report, err := w.commit(ctx, identifier, w.pending)
+	switch {
+	case err == nil:
+		w.last, w.hasLast, w.pending = identifier, true, nil
+	case tarnerr.KindOf(err) == tarnerr.CommitStateUnknown:
+		w.pending = nil // nobody may delete them now
+		w.end("it is not known whether its last commit landed")
+	}
+	return report, err
+}
+
+// Abort implements table.StreamWrite: what is not committed is given up. The
+// write can go on.
+func (w *streamWrite) Abort(ctx context.Context) error {
+	err := w.discard(ctx, w.pending)
+	w.pending = nil
+	if abortErr := w.writer.Abort(ctx); err == nil {
+		err = abortErr
+	}
+	return err
+}
+
+// Close implements table.StreamWrite.
+func (w *streamWrite) Close() error {
+	if len(w.pending) > 0 {
+		w.table.warn("removing files of a failed commit", w.discard(context.Background(), w.pending))
+		w.pending = nil
+	}
+	w.end("it is closed")
+	return w.writer.Close()
+}

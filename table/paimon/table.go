@@ -1,0 +1,142 @@
+package paimon
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Table is a Paimon table pinned to one schema. Safe for concurrent use.
+type Table struct {
+	components Components
+	name       table.Identifier
+	place      layout.Table
+	schema     *schema.Schema
+	options    option.Options
+	arrow      *arrow.Schema
+	snapshots  *snapshot.Store
+	schemas    *schema.Store
+	// committer opens the commit stage once, so that commits through one table queue up.
+	committer func() (*commit.Committer, error)
+}
+
+var _ table.Table = (*Table)(nil)
+
+// Open returns the table in dir with the schema given, or the system table of it
+// that name asks for. It reads nothing. A table with an option that this version
+// would have to know to read it right is refused as Unsupported; its system
+// tables are not.
+func Open(c Components, name table.Identifier, dir string, s *schema.Schema) (table.Table, error) {
+	const op = "opening table"
+	t := &Table{
+		components: c, name: name, schema: s,
+		place: layout.Table{Dir: dir, Branch: name.Branch},
+	}
+	t.snapshots = snapshot.NewStore(c.FileIO, t.place).WithEnv(c.Env)
+	t.schemas = schema.NewStore(c.FileIO, t.place.BranchDir(), c.Env)
+	if name.System != "" {
+		return openSystem(t)
+	}
+	if err := option.CheckRead(s.Options, t.traits()); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", name)
+	}
+	var err error
+	if t.options, err = option.Parse(s.Options); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", name)
+	}
+	if t.arrow, err = types.ArrowSchema(s.Fields); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", name)
+	}
+	t.committer = sync.OnceValues(t.newCommitter)
+	return t, nil
+}
+
+func (t *Table) traits() option.Table { return option.Table{PrimaryKey: t.schema.HasPrimaryKey()} }
+
+// Name implements table.Table.
+func (t *Table) Name() table.Identifier { return t.name }
+
+// Location implements table.Table.
+func (t *Table) Location() string { return t.components.FileIO.URI(t.place.Dir) }
+
+// Schema implements table.Table.
+func (t *Table) Schema() *schema.Schema { return t.schema }
+
+// ArrowSchema implements table.Table.
+func (t *Table) ArrowSchema() *arrow.Schema { return t.arrow }
+
+// Snapshot implements table.Table.
+func (t *Table) Snapshot(ctx context.Context, id int64) (*table.Snapshot, error) {
+	const op = "reading snapshot"
+	if id < 0 {
+		return nil, tarnerr.New(tarnerr.Invalid, op, "snapshot ids begin with 1", "table", t.name, "snapshot", id)
+	}
+	if id > 0 {
+		s, err := t.snapshots.Get(ctx, id)
+		return s, tarnerr.Trace(op, err, "table", t.name)
+	}
+	s, err := t.snapshots.Latest(ctx)
+	if err == nil && s == nil {
+		return nil, tarnerr.New(tarnerr.NotFound, op, "the table has no snapshot yet", "table", t.name).
+			WithHint("Nothing was committed to it.")
+	}
+	return s, tarnerr.Trace(op, err, "table", t.name)
+}
+
+// Snapshots implements table.Table.
+func (t *Table) Snapshots(ctx context.Context) iter.Seq2[*table.Snapshot, error] {
+	return t.snapshots.All(ctx)
+}
+
+// with returns the table under dynamic options, for one write.
+func (t *Table) with(dynamic map[string]string) (*Table, error) {
+	if len(dynamic) == 0 {
+		return t, nil
+	}
+	const op = "applying dynamic options"
+	for key, value := range dynamic {
+		if now, set := t.schema.Options[key]; set && now == value {
+			continue
+		}
+		if k, known := option.Lookup(key); key == "path" || known && (k.Immutable || k.Name == "bucket" || k.Name == "type") {
+			return nil, tarnerr.New(tarnerr.Invalid, op, "the option belongs to the table and cannot change for one write", "table", t.name, "option", key, "value", value).
+				WithHint("Alter the table, or create another.")
+		}
+	}
+	s := *t.schema
+	s.Options = maps.Clone(s.Options)
+	if s.Options == nil {
+		s.Options = map[string]string{}
+	}
+	maps.Copy(s.Options, dynamic)
+	if err := s.Validate(); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	o, err := option.Parse(s.Options)
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	u := *t
+	u.schema, u.options = &s, o
+	u.committer = sync.OnceValues(u.newCommitter)
+	return &u, nil
+}
+
+func (t *Table) warn(doing string, err error) {
+	if err != nil {
+		t.components.Events.Emit(event.Warning{Table: t.name.String(), Doing: doing, Err: err})
+	}
+}

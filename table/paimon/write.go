@@ -1,0 +1,99 @@
+package paimon
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/write"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// writing is what batch and stream writes have in common.
+type writing struct {
+	table     *Table // under the dynamic options of the write
+	opts      table.WriteOptions
+	user      string
+	writer    *write.Writer
+	committer *commit.Committer
+	over      error // why nothing more can be written or committed
+}
+
+// newWriting opens the write stage and, so that a storage that cannot commit is
+// refused before rows are written to it, the commit stage.
+func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error) {
+	t, err := t.with(opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := option.CheckWrite(t.schema.Options, t.traits()); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	w := &writing{table: t, opts: opts, user: opts.User}
+	if w.user == "" {
+		w.user = t.components.Env.UUID()
+		if p := t.options.CommitUserPrefix; p != "" {
+			w.user = p + "_" + w.user
+		}
+	}
+	if w.committer, err = t.committer(); err != nil {
+		return nil, err
+	}
+	format, err := formatOf(t.options.FileFormat)
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	manifests, err := t.manifests()
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	c := t.components
+	w.writer, err = write.New(write.Config{
+		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
+		Format: format, Restore: write.NewRestorer(t.snapshots, manifests), Env: c.Env,
+		Budget: c.Budget, Mem: c.Alloc, Workers: c.Workers, Listener: c.Events,
+	})
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	return w, nil
+}
+
+// Write implements table.BatchWrite and table.StreamWrite.
+func (w *writing) Write(ctx context.Context, rows arrow.RecordBatch) error {
+	if w.over != nil {
+		return tarnerr.Trace("writing batch", w.over, "table", w.table.name)
+	}
+	return tarnerr.Trace("writing batch", w.writer.Write(ctx, rows), "table", w.table.name)
+}
+
+func (w *writing) prepare(ctx context.Context) ([]*commitmsg.Message, error) {
+	const op = "preparing commit"
+	if w.over != nil {
+		return nil, tarnerr.Trace(op, w.over, "table", w.table.name)
+	}
+	m, err := w.writer.Prepare(ctx)
+	return m, tarnerr.Trace(op, err, "table", w.table.name)
+}
+
+func (w *writing) commit(ctx context.Context, identifier int64, messages []*commitmsg.Message) (*table.CommitReport, error) {
+	return w.table.commit(ctx, w.committer, table.Committable{
+		User: w.user, Identifier: identifier, Watermark: w.opts.Watermark, Properties: w.opts.Properties,
+	}, messages)
+}
+
+// discard removes the files of messages that certainly are not committed.
+func (w *writing) discard(ctx context.Context, messages []*commitmsg.Message) error {
+	return w.committer.AbortMessages(context.WithoutCancel(ctx), messages)
+}
+
+// end says that the write is over; the first reason stays.
+func (w *writing) end(why string) {
+	if w.over == nil {
+		w.over = tarnerr.New(tarnerr.Closed, "using write", why).WithHint("Start another write.")
+	}
+}
