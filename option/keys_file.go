@@ -24,7 +24,7 @@ var fileKeys = []Key{
 	{Name: "metadata.stats-mode.per.level", Kind: Map, Default: "", Note: "level 0"},
 	{Name: "metadata.stats-dense-store", Kind: Bool, Default: "true"},
 	{Name: "metadata.stats-keep-first-n-columns", Kind: Int, Default: "-1"},
-	{Name: "parquet.enable.dictionary", Kind: Int, Default: Unset, State: Harmless, Note: "encoding only"},
+	{Name: "parquet.enable.dictionary", Default: Unset, State: Harmless, Note: "encoding only"},
 	{Name: "variant.shreddingSchema", Default: Unset, Fallbacks: []string{"parquet.variant.shreddingSchema"}, State: Harmless, Note: "variants are written whole"},
 	{Name: "variant.inferShreddingSchema", Kind: Bool, Default: "false", State: Harmless, Note: "variants are written whole"},
 	{Name: "variant.shredding.maxSchemaWidth", Kind: Int, Default: "300", State: Harmless, Note: "variants are written whole"},
