@@ -25,7 +25,7 @@ func newBuilder(cfg Config) (*builder, error) {
 	partition := cfg.Schema.Select(cfg.Schema.PartitionKeys)
 	m, err := manifest.NewStore(manifest.Config{
 		FileIO: cfg.FileIO, Table: cfg.Place, Names: layout.NewNamer(cfg.Env), Env: cfg.Env, Partition: partition,
-		Compression: o.ManifestCompression, ZstdLevel: o.ZstdLevel, TargetSize: o.ManifestTargetSize, Workers: cfg.Workers,
+		Compression: o.ManifestCompression, ZstdLevel: o.ZstdLevel, TargetSize: o.ManifestTargetSize, Workers: cfg.Workers, Lists: cfg.Lists,
 	})
 	if err != nil {
 		return nil, tarnerr.Trace("opening commit", err)

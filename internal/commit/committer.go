@@ -9,6 +9,7 @@ import (
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
@@ -30,6 +31,8 @@ type Config struct {
 	Callbacks []Callback
 	Listener  *event.Listener
 	Workers   int // manifests read side by side when they are merged
+	// Lists is what this process knows of the table's manifest lists; nil begins anew.
+	Lists *manifest.ListCache
 	// PublishTimeout bounds a publish, which runs detached from the caller's
 	// context: once begun it is followed to its end. 0 = a minute.
 	PublishTimeout time.Duration
@@ -55,6 +58,9 @@ type Committer struct {
 func New(cfg Config) (*Committer, error) {
 	if cfg.PublishTimeout <= 0 {
 		cfg.PublishTimeout = defaultPublishTimeout
+	}
+	if cfg.Lists == nil {
+		cfg.Lists = manifest.NewListCache()
 	}
 	o := cfg.Options
 	c := &Committer{

@@ -47,6 +47,7 @@ type table struct {
 	pub      commit.Publisher
 	calls    []commit.Callback
 	alloc    memory.Allocator
+	lists    *manifest.ListCache
 }
 
 func spec(keyed bool, options map[string]string) schema.Spec {
@@ -89,11 +90,11 @@ func open(t testing.TB, fio fileio.FileIO, at layout.Table, e env.Env) *table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &table{t: t, fio: fio, place: at, env: e, schema: s, schemas: store, opts: opts, alloc: memory.NewGoAllocator()}
+	return &table{t: t, fio: fio, place: at, env: e, schema: s, schemas: store, opts: opts, alloc: memory.NewGoAllocator(), lists: manifest.NewListCache()}
 }
 
 func (tb *table) manifests() *manifest.Store {
-	m, err := manifest.NewStore(manifest.Config{FileIO: tb.fio, Table: tb.place, Env: tb.env, Partition: tb.schema.Select(tb.schema.PartitionKeys)})
+	m, err := manifest.NewStore(manifest.Config{FileIO: tb.fio, Table: tb.place, Env: tb.env, Partition: tb.schema.Select(tb.schema.PartitionKeys), Lists: tb.lists})
 	if err != nil {
 		tb.t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func (tb *table) committer() *commit.Committer {
 func (tb *table) newCommitter() (*commit.Committer, error) {
 	return commit.New(commit.Config{
 		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Options: tb.opts,
-		Env: tb.env, Publisher: tb.pub, Callbacks: tb.calls, Listener: tb.listener,
+		Env: tb.env, Publisher: tb.pub, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
 	})
 }
 

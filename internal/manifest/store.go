@@ -33,6 +33,8 @@ type Config struct {
 	TargetSize  int64  // manifest.target-file-size in bytes, 0 = DefaultTargetSize
 	// Workers decode manifests side by side; 0 and 1 decode on the calling goroutine.
 	Workers int
+	// Lists is shared by the stores of one table in a process; nil caches nothing.
+	Lists *ListCache
 }
 
 // Store reads and writes the manifests of one table. Safe for concurrent use.
@@ -180,8 +182,11 @@ func (s *Store) ReadAll(ctx context.Context, metas []FileMeta, filter EntryFilte
 }
 
 // ReadList reads a manifest list. Size is its size in bytes as the snapshot has
-// it, nil when it has none.
+// it, nil when it has none. The result may be shared: it must not be changed.
 func (s *Store) ReadList(ctx context.Context, name string, size *int64) ([]FileMeta, error) {
+	if metas, ok := s.cfg.Lists.get(name); ok {
+		return metas, nil
+	}
 	path := s.cfg.Table.ManifestFile(name)
 	data, err := fileio.ReadFile(ctx, s.cfg.FileIO, path)
 	if err != nil {
@@ -193,7 +198,11 @@ func (s *Store) ReadList(ctx context.Context, name string, size *int64) ([]FileM
 		}
 	}
 	metas, err := decodeList(s.codecs, data)
-	return metas, tarnerr.Trace("reading manifest list", err, "path", path)
+	if err != nil {
+		return nil, tarnerr.Trace("reading manifest list", err, "path", path)
+	}
+	s.cfg.Lists.put(name, metas)
+	return metas, nil
 }
 
 // ReadIndex reads an index manifest.

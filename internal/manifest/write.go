@@ -112,6 +112,9 @@ func (s *Store) forget(ctx context.Context, metas []FileMeta) {
 func (s *Store) WriteList(ctx context.Context, metas []FileMeta) (name string, size int64, err error) {
 	name = s.cfg.Names.ManifestList()
 	size, err = s.writeWhole(ctx, name, listSchema(), len(metas), func(dst []byte, i int) []byte { return appendFileMeta(dst, &metas[i]) })
+	if err == nil {
+		s.cfg.Lists.put(name, metas)
+	}
 	return name, size, tarnerr.Trace("writing manifest list", err)
 }
 
