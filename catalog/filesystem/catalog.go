@@ -56,7 +56,7 @@ func (c *Catalog) CreateDatabase(ctx context.Context, name string, ifNotExists b
 		}
 		return tarnerr.New(tarnerr.AlreadyExists, op, "there is one of this name", "database", name)
 	}
-	return tarnerr.Trace(op, c.fio.MakeDir(ctx, c.databaseDir(name)), "database", name)
+	return repeatable(op, c.fio.MakeDir(ctx, c.databaseDir(name)), "database", name)
 }
 
 // ListDatabases implements catalog.Catalog.
@@ -105,7 +105,16 @@ func (c *Catalog) DropDatabase(ctx context.Context, name string, ifExists, casca
 			return tarnerr.Trace(op, err, "database", name)
 		}
 	}
-	return tarnerr.Trace(op, c.fio.DeleteAll(ctx, c.databaseDir(name)), "database", name)
+	return repeatable(op, c.fio.DeleteAll(ctx, c.databaseDir(name)), "database", name)
+}
+
+// repeatable adds the place to an error of a call that can be made again whether
+// it had its effect or not: to a caller it is as good as unavailable.
+func repeatable(op string, err error, kv ...any) error {
+	if err != nil && tarnerr.KindOf(err) == tarnerr.Ambiguous {
+		return tarnerr.Wrap(tarnerr.Unavailable, op, err, kv...)
+	}
+	return tarnerr.Trace(op, err, kv...)
 }
 
 func (c *Catalog) databaseDir(name string) string {

@@ -171,7 +171,24 @@ func (c *Catalog) RenameTable(ctx context.Context, from, to table.Identifier) er
 		return err
 	}
 	err := c.fio.Rename(ctx, c.tableDir(from), c.tableDir(to))
+	if err != nil && tarnerr.KindOf(err) == tarnerr.Ambiguous {
+		return c.resolveRename(ctx, op, from, to, err)
+	}
 	return tarnerr.Trace(op, err, "table", from, "to", to)
+}
+
+// resolveRename finds out where the table is after a move of unknown effect.
+func (c *Catalog) resolveRename(ctx context.Context, op string, from, to table.Identifier, cause error) error {
+	there, err := c.hasSchema(ctx, to)
+	still, stillErr := c.hasSchema(ctx, from)
+	switch {
+	case err == nil && stillErr == nil && there && !still:
+		return nil
+	case err == nil && stillErr == nil && still && !there:
+		return tarnerr.Wrap(tarnerr.Unavailable, op, cause, "table", from, "to", to)
+	}
+	return tarnerr.Wrap(tarnerr.CommitStateUnknown, op, cause, "table", from, "to", to).
+		WithHint("Look for the table under both names before you repeat it.")
 }
 
 // DropTable implements catalog.Catalog.
@@ -191,8 +208,8 @@ func (c *Catalog) DropTable(ctx context.Context, id table.Identifier, ifExists b
 	// new table of this name would find.
 	t := layout.Table{Dir: c.tableDir(id)}
 	for _, dir := range []string{t.BranchesDir(), t.TagDir(), t.ChangelogDir(), t.SnapshotDir(), t.Dir} {
-		if err := c.fio.DeleteAll(ctx, dir); err != nil {
-			return tarnerr.Trace(op, err, "table", id)
+		if err := repeatable(op, c.fio.DeleteAll(ctx, dir), "table", id); err != nil {
+			return err
 		}
 	}
 	return nil
