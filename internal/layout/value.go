@@ -28,6 +28,10 @@ func valueText(f types.Field, v types.Value, legacy bool) (string, error) {
 			return isoTimestamp(v.(types.Instant)), nil
 		}
 		return castTimestamp(v.(types.Instant), f.Type.Precision), nil
+	case types.Float:
+		return floatText(float64(v.(float32)), 32), nil
+	case types.Double:
+		return floatText(v.(float64), 64), nil
 	case types.Binary, types.VarBinary:
 		if legacy {
 			return "", tarnerr.New(tarnerr.Unsupported, "naming partition", "legacy names of binary columns differ in every Java process",
@@ -38,6 +42,18 @@ func valueText(f types.Field, v types.Value, legacy bool) (string, error) {
 		return "", tarnerr.New(tarnerr.Unsupported, "naming partition", "no partitions by columns of this type", "column", f.Name, "type", f.Type)
 	}
 	return types.FormatValue(f.Type, v), nil
+}
+
+// floatText is Double.toString as of JDK 19, before which a few values had more
+// digits than they need. Of two digits it has the nearest, where one would do:
+// that tells in the smallest subnormals alone (4.9E-324).
+func floatText(f float64, bits int) string {
+	s := string(types.AppendFloat(nil, f, bits))
+	if mantissa, _, ok := strings.Cut(s, ".0E-"); !ok || len(strings.TrimPrefix(mantissa, "-")) != 1 {
+		return s
+	}
+	mantissa, exp, _ := strings.Cut(strconv.FormatFloat(f, 'e', 1, bits), "e-")
+	return mantissa + "E-" + strings.TrimLeft(exp, "0")
 }
 
 const millisPerDay = 24 * 60 * 60 * 1000
