@@ -1,0 +1,2 @@
+// Command tarn reads and writes Apache Paimon tables. Run "tarn help".
+package main

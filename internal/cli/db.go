@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) db() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "db", Short: "Databases: create, list, drop"})
+	var ifNotExists, ifExists, cascade bool
+	create := &cobra.Command{
+		Use: "create NAME", Short: "Create a database", Args: args(1, 1, "the name of a database"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cat.CreateDatabase(cmd.Context(), names[0], ifNotExists)
+		},
+	}
+	create.Flags().BoolVar(&ifNotExists, "if-not-exists", false, "do nothing when it exists")
+	list := &cobra.Command{
+		Use: "list", Short: "List the databases", Args: args(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			names, err := cat.ListDatabases(cmd.Context())
+			for _, n := range names {
+				fmt.Fprintln(a.out, n)
+			}
+			return err
+		},
+	}
+	drop := &cobra.Command{
+		Use: "drop NAME", Short: "Drop a database", Args: args(1, 1, "the name of a database"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cat.DropDatabase(cmd.Context(), names[0], ifExists, cascade)
+		},
+	}
+	drop.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing when there is none")
+	drop.Flags().BoolVar(&cascade, "cascade", false, "drop its tables, too")
+	cmd.AddCommand(create, list, drop)
+	return cmd
+}

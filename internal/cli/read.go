@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+func (a *app) tableRead() *cobra.Command {
+	var scan table.Scan
+	var where, format, to string
+	cmd := &cobra.Command{
+		Use:   "read DB.TABLE",
+		Short: "Print a table's rows",
+		Long: `Print the rows of a table's latest snapshot, or of the one named by --snapshot.
+
+System tables are read the same way: 'DB.TABLE$snapshots', '$files', '$schemas',
+'$options' (quote the $ for the shell).
+
+--where takes comparisons, IN, BETWEEN, LIKE 'prefix%' and IS NULL with AND, OR and NOT.
+Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
+		Example: `  tarn table read shop.orders --where "status = 'PAID' AND version > 1" --columns id,status -o csv
+  tarn table read 'shop.orders$snapshots'`,
+		Args: args(1, 1, "a table"),
+		RunE: func(cmd *cobra.Command, pos []string) (err error) {
+			if where != "" {
+				if scan.Where, err = sqltext.ParseWhere(where); err != nil {
+					return err
+				}
+			}
+			t, err := a.load(cmd.Context(), pos[0])
+			if err != nil {
+				return err
+			}
+			fields, err := outputFields(t, scan.Columns)
+			if err != nil {
+				return err
+			}
+			out := a.out
+			if to != "" {
+				f, err := os.Create(to)
+				if err != nil {
+					return tarnerr.Wrap(tarnerr.Denied, "writing output", err)
+				}
+				defer func() {
+					if closeErr := f.Close(); err == nil && closeErr != nil {
+						err = tarnerr.Wrap(tarnerr.Unavailable, "writing output", closeErr)
+					}
+				}()
+				out = f
+			}
+			w, err := newOutput(format, out, fields, scan.Kind)
+			if err != nil {
+				return err
+			}
+			return copyRows(cmd.Context(), t, scan, w)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&scan.Columns, "columns", nil, "columns to print, in this order")
+	f.StringVar(&where, "where", "", "rows to print")
+	f.Int64Var(&scan.Limit, "limit", 0, "at most so many rows (0: all)")
+	f.Int64Var(&scan.SnapshotID, "snapshot", 0, "read this snapshot instead of the latest")
+	f.BoolVar(&scan.Kind, "kind", false, "print the row kind, too")
+	f.StringVarP(&format, "output", "o", "table", "table, jsonl, csv, parquet or arrow")
+	f.StringVar(&to, "to", "", "file to write instead of standard output")
+	return cmd
+}
+
+// outputFields are the columns that a read prints.
+func outputFields(t table.Table, columns []string) ([]types.Field, error) {
+	s := t.Schema()
+	if columns == nil {
+		return s.Fields, nil
+	}
+	out := s.Select(columns)
+	if len(out) == len(columns) {
+		return out, nil
+	}
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Name
+	}
+	for _, c := range columns {
+		if s.Index(c) < 0 {
+			return nil, tarnerr.New(tarnerr.Invalid, "reading table", "no such column", "table", t.Name(), "column", c).
+				WithHint("The columns are %v.", names)
+		}
+	}
+	return out, nil
+}
+
+func copyRows(ctx context.Context, t table.Table, scan table.Scan, w output) (err error) {
+	r, err := t.Scan(ctx, scan)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := r.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	for {
+		rec, err := r.Next(ctx)
+		if err == io.EOF {
+			return w.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.Write(rec); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+func (a *app) table() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use: "table", Short: "Tables: create, get, list, read, import, snapshot, alter, rename, drop",
+	})
+	cmd.AddCommand(a.tableCreate(), a.tableGet(), a.tableList(), a.tableRead(), a.tableImport(),
+		a.tableSnapshot(), a.tableAlter(), a.tableRename(), a.tableDrop())
+	return cmd
+}
+
+func (a *app) tableCreate() *cobra.Command {
+	var spec schema.Spec
+	var options []string
+	var ifNotExists bool
+	cmd := &cobra.Command{
+		Use:   "create DB.TABLE 'NAME TYPE, …'",
+		Short: "Create a table",
+		Long: `Create a table with the columns given as in SQL: name, type, NOT NULL where no
+nulls may be, and a comment in quotes. Types are Paimon's: BOOLEAN, TINYINT,
+SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), CHAR(n), VARCHAR(n), STRING,
+BINARY(n), VARBINARY(n), BYTES, DATE, TIME(p), TIMESTAMP(p), TIMESTAMP(p) WITH
+LOCAL TIME ZONE, ARRAY<t>, MAP<k, v>, MULTISET<t>, ROW<name t, …>.`,
+		Example: `  tarn table create shop.orders 'id BIGINT, status STRING, version BIGINT, day DATE' \
+      --primary-key id,day --partition-by day --option bucket=2 --option sequence.field=version`,
+		Args: args(2, 2, "a table and its columns"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			id, err := table.ParseIdentifier(pos[0])
+			if err != nil {
+				return err
+			}
+			columns, err := types.Parse("ROW<" + pos[1] + ">")
+			if err != nil {
+				return tarnerr.Wrap(tarnerr.Invalid, "reading columns", err)
+			}
+			spec.Fields = columns.Fields
+			if spec.Options, err = keyValues(options); err != nil {
+				return err
+			}
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cat.CreateTable(cmd.Context(), id, spec, ifNotExists)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&spec.PrimaryKeys, "primary-key", nil, "columns of the primary key")
+	f.StringSliceVar(&spec.PartitionKeys, "partition-by", nil, "columns the table is partitioned by")
+	f.StringArrayVar(&options, "option", nil, "table option as key=value, repeatable")
+	f.StringVar(&spec.Comment, "comment", "", "comment of the table")
+	f.BoolVar(&ifNotExists, "if-not-exists", false, "do nothing when it exists")
+	return cmd
+}
+
+func keyValues(pairs []string) (map[string]string, error) {
+	out := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		k, v, ok := strings.Cut(p, "=")
+		if !ok || k == "" {
+			return nil, usage(fmt.Errorf("option %q is not key=value", p))
+		}
+		if _, twice := out[k]; twice {
+			return nil, usage(fmt.Errorf("option %q given twice", k))
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+func (a *app) tableGet() *cobra.Command {
+	return &cobra.Command{
+		Use: "get DB.TABLE", Short: "Show a table's schema, options and place", Args: args(1, 1, "a table"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			t, err := a.load(cmd.Context(), pos[0])
+			if err != nil {
+				return err
+			}
+			s := t.Schema()
+			fmt.Fprintf(a.out, "table     %s\nlocation  %s\nschema    %d\n", t.Name(), t.Location(), s.ID)
+			for _, f := range s.Fields {
+				mark := ""
+				if slices.Contains(s.PrimaryKeys, f.Name) {
+					mark += "  primary key"
+				}
+				if slices.Contains(s.PartitionKeys, f.Name) {
+					mark += "  partition"
+				}
+				if f.Description != nil {
+					mark += "  -- " + *f.Description
+				}
+				fmt.Fprintf(a.out, "  %-20s %s%s\n", f.Name, f.Type, mark)
+			}
+			keys := make([]string, 0, len(s.Options))
+			for k := range s.Options {
+				keys = append(keys, k)
+			}
+			slices.Sort(keys)
+			for _, k := range keys {
+				fmt.Fprintf(a.out, "option    %s = %s\n", k, s.Options[k])
+			}
+			if s.Comment != nil {
+				fmt.Fprintf(a.out, "comment   %s\n", *s.Comment)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) tableList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list [DB]", Short: "List the tables of a database, or of all", Args: args(0, 1, "at most one database"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			dbs := pos
+			if len(dbs) == 0 {
+				if dbs, err = cat.ListDatabases(cmd.Context()); err != nil {
+					return err
+				}
+			}
+			for _, db := range dbs {
+				names, err := cat.ListTables(cmd.Context(), db)
+				if err != nil {
+					return err
+				}
+				for _, n := range names {
+					fmt.Fprintf(a.out, "%s.%s\n", db, n)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) tableSnapshot() *cobra.Command {
+	var id int64
+	cmd := &cobra.Command{
+		Use: "snapshot DB.TABLE", Short: "Print a snapshot as JSON, the latest by default", Args: args(1, 1, "a table"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			t, err := a.load(cmd.Context(), pos[0])
+			if err != nil {
+				return err
+			}
+			s, err := t.Snapshot(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			enc := json.NewEncoder(a.out)
+			enc.SetIndent("", "  ")
+			return enc.Encode(s)
+		},
+	}
+	cmd.Flags().Int64Var(&id, "snapshot", 0, "id of the snapshot")
+	return cmd
+}
+
+func (a *app) tableAlter() *cobra.Command {
+	var set, unset []string
+	cmd := &cobra.Command{
+		Use: "alter DB.TABLE", Short: "Set and remove table options", Args: args(1, 1, "a table"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			id, err := table.ParseIdentifier(pos[0])
+			if err != nil {
+				return err
+			}
+			options, err := keyValues(set)
+			if err != nil {
+				return err
+			}
+			var changes []schema.Change
+			for k, v := range options {
+				changes = append(changes, schema.SetOption{Key: k, Value: v})
+			}
+			for _, k := range unset {
+				changes = append(changes, schema.RemoveOption{Key: k})
+			}
+			if len(changes) == 0 {
+				return usage(fmt.Errorf("nothing to change: give --set or --unset"))
+			}
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cat.AlterTable(cmd.Context(), id, changes...)
+		},
+	}
+	cmd.Flags().StringArrayVar(&set, "set", nil, "option as key=value, repeatable")
+	cmd.Flags().StringArrayVar(&unset, "unset", nil, "option to remove, repeatable")
+	return cmd
+}
+
+func (a *app) tableRename() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename DB.TABLE DB.NEW", Short: "Rename a table", Args: args(2, 2, "a table and its new name"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			from, err := table.ParseIdentifier(pos[0])
+			if err != nil {
+				return err
+			}
+			to, err := table.ParseIdentifier(pos[1])
+			if err != nil {
+				return err
+			}
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cat.RenameTable(cmd.Context(), from, to)
+		},
+	}
+}
+
+func (a *app) tableDrop() *cobra.Command {
+	var ifExists bool
+	cmd := &cobra.Command{
+		Use: "drop DB.TABLE", Short: "Drop a table with all its files", Args: args(1, 1, "a table"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			id, err := table.ParseIdentifier(pos[0])
+			if err != nil {
+				return err
+			}
+			cat, err := a.catalog(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cat.DropTable(cmd.Context(), id, ifExists)
+		},
+	}
+	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing when there is none")
+	return cmd
+}
