@@ -55,11 +55,10 @@ type Options struct {
 	WriteOnly       bool
 	NumLevels       int // num-levels, else compaction trigger + 1
 
-	ReadBatchSize        int
-	SplitTargetSize      int64
-	SplitOpenFileCost    int64
-	ScanSnapshotID       int64 // 0 when not set
-	DropStatsOnFileDrops bool
+	ReadBatchSize     int
+	SplitTargetSize   int64
+	SplitOpenFileCost int64
+	ScanSnapshotID    int64 // 0 when not set
 }
 
 // TargetFileSize is target-file-size, by default 128 MB for tables with a
@@ -137,7 +136,6 @@ func Parse(options map[string]string) (Options, error) {
 		WriteBufferSize: r.size("write-buffer-size"), WriteOnly: r.bool("write-only"),
 		ReadBatchSize: r.int("read.batch-size"), SplitTargetSize: r.size("source.split.target-size"),
 		SplitOpenFileCost: r.size("source.split.open-file-cost"), ScanSnapshotID: r.long("scan.snapshot-id"),
-		DropStatsOnFileDrops: r.bool("manifest.delete-file-drop-stats"),
 	}
 	if r.set("snapshot.ignore-empty-commit") {
 		b := r.bool("snapshot.ignore-empty-commit")
