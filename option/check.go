@@ -14,7 +14,7 @@ type Table struct {
 
 // CheckRead refuses, by key and value, options under which this version would
 // not read what Java reads: Unsupported. Values that do not parse are Invalid.
-// dynamic are the options of this one read, laid over the table's.
+// Options of one read are laid over the table's by the caller.
 func CheckRead(options map[string]string, t Table) error {
 	return check(options, t, false)
 }
