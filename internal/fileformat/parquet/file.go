@@ -35,6 +35,7 @@ type File struct {
 	root    *fileNode
 	leaves  []*fileNode
 	fields  []types.Field
+	plan    readPlan
 
 	pages    atomic.Int64
 	requests atomic.Int64
@@ -50,7 +51,7 @@ func Open(ctx context.Context, fio fileio.FileIO, path string, size int64, mem m
 	if err != nil {
 		return nil, tarnerr.Trace("opening Parquet file", err, "path", path)
 	}
-	f := &File{path: path, size: size, mem: mem, in: in}
+	f := &File{path: path, size: size, mem: mem, in: in, plan: defaultPlan}
 	if err := f.readFooter(ctx); err != nil {
 		in.Close()
 		return nil, err

@@ -60,6 +60,11 @@ func (s *scratch) writeFlat(cw file.ColumnChunkWriter, c *column, arr arrow.Arra
 // write hands the values of one leaf to its column writer.
 func (s *scratch) write(cw file.ColumnChunkWriter, c *column, v leafValues) (err error) {
 	defer recoverWrite(c.path, &err)
+	if a, ok := v.arr.(*array.Decimal128); ok {
+		if err := checkDigits(c, a, v); err != nil {
+			return err
+		}
+	}
 	switch w := cw.(type) {
 	case *file.BooleanColumnChunkWriter:
 		a, ok := v.arr.(*array.Boolean)
@@ -193,6 +198,25 @@ func arrowBytes(w *file.ByteArrayColumnChunkWriter, data arrow.ArrayData, v leaf
 	}
 	_, err := w.WriteBatchArrow(values, offsets, v.defs, v.rep)
 	return err
+}
+
+// checkDigits refuses a decimal of more digits than its type: narrower physical
+// types would keep only part of it.
+func checkDigits(c *column, a *array.Decimal128, v leafValues) error {
+	top := decimal128.GetMaxValue(int32(c.typ.Precision))
+	bottom := top.Negate()
+	values := a.Values()
+	bad := -1
+	v.each(func(i int) {
+		if values[i].Greater(top) || values[i].Less(bottom) {
+			bad = i
+		}
+	})
+	if bad < 0 {
+		return nil
+	}
+	return tarnerr.New(tarnerr.Invalid, "writing Parquet file", "decimal has more digits than its type",
+		"column", c.path, "type", c.typ.String(), "value", values[bad].ToString(int32(c.typ.Scale)))
 }
 
 // decimals are sign-extended big-endian numbers of width bytes.

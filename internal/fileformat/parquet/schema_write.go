@@ -87,6 +87,9 @@ func (b *schemaBuilder) node(name string, t types.Type, optional bool, fieldID, 
 }
 
 func (b *schemaBuilder) repeatedNode(c *column, t types.Type, repetition parquet.Repetition, fieldID, id, depth int) (schema.Node, *column, error) {
+	if t.Root == types.Vector {
+		return nil, nil, tarnerr.New(tarnerr.Unsupported, "writing Parquet schema", "type cannot be written to Parquet yet", "type", t.String())
+	}
 	depth++
 	c.repeated = true
 	c.rep++
@@ -95,7 +98,7 @@ func (b *schemaBuilder) repeatedNode(c *column, t types.Type, repetition parquet
 		c.children = append(c.children, child)
 		return n, err
 	}
-	if t.Root == types.Array || t.Root == types.Vector {
+	if t.Root == types.Array {
 		element, err := inner("list", "element", *t.Element, t.Element.Nullable, types.ElementFieldID(id, depth))
 		if err != nil {
 			return nil, nil, err

@@ -66,8 +66,6 @@ func (s *shredder) walk(c *column, arr arrow.Array, in slots) error {
 		return s.walk(c.children[1], a.Items(), below)
 	case *array.List:
 		return s.walk(c.children[0], a.ListValues(), expand(c, in, a.ValueOffsets))
-	case *array.FixedSizeList:
-		return s.walk(c.children[0], a.ListValues(), expand(c, in, a.ValueOffsets))
 	}
 	out := leafValues{leaf: c.leaf, arr: arr, idx: make([]int32, 0, len(in.idx)), defs: in.defs, rep: in.rep}
 	for _, i := range in.idx {

@@ -7,16 +7,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-const (
-	// windowSize is how much of a large column chunk is read at a time.
-	windowSize = 4 << 20
-	// gatherLimit: row groups of which less is wanted are read in few requests.
-	gatherLimit = 16 << 20
-	// gatherGap: bytes nobody wants that one request may carry along.
-	gatherGap = 128 << 10
-	// gatherParts bounds the requests in flight at once.
-	gatherParts = 4
-)
+// readPlan bounds what is read at a time.
+type readPlan struct {
+	window int64 // of a large column chunk
+	limit  int64 // row groups of which less is wanted are read in few requests
+	gap    int64 // bytes nobody wants that one request may carry along
+}
+
+var defaultPlan = readPlan{window: 4 << 20, limit: 16 << 20, gap: 128 << 10}
+
+// gatherParts bounds the requests in flight at once.
+const gatherParts = 4
 
 // stream gives the bytes of one column chunk. Not safe for concurrent use.
 type stream struct {
@@ -83,7 +84,7 @@ func (s *stream) advance(ctx context.Context, off, n int64) error {
 	}
 	if missing := n - int64(len(data)); missing > 0 {
 		from := off + int64(len(data))
-		more := make([]byte, min(max(missing, windowSize), s.end-from))
+		more := make([]byte, min(max(missing, s.file.plan.window), s.end-from))
 		if err := s.file.readAt(ctx, more, from); err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (s *stream) readAhead(ctx context.Context, from int64) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	next := make(chan fetched, 1)
 	s.next = next
-	f, n := s.file, min(windowSize, s.end-from)
+	f, n := s.file, min(s.file.plan.window, s.end-from)
 	go func() {
 		out := fetched{segment: segment{from, make([]byte, n)}}
 		out.err = f.readAt(ctx, out.data, from)
@@ -142,7 +143,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		sp.n = min(sp.n, f.tailOff-sp.off)
 		if len(parts) > 0 {
 			last := &parts[len(parts)-1]
-			if end := last.off + last.n; sp.off <= end+gatherGap {
+			if end := last.off + last.n; sp.off <= end+f.plan.gap {
 				total -= last.n
 				last.n = max(end, sp.off+sp.n) - last.off
 				total += last.n
@@ -152,7 +153,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		parts = append(parts, sp)
 		total += sp.n
 	}
-	if total > gatherLimit {
+	if total > f.plan.limit {
 		return nil, nil
 	}
 	out := make([]segment, len(parts))

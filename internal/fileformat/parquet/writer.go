@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"bufio"
 	"context"
 	"sync/atomic"
 
@@ -117,12 +116,36 @@ func (w *Writer) check(rec arrow.RecordBatch) error {
 	}
 	for i, c := range w.columns {
 		want, got := w.schema.Field(i).Type, rec.Column(i).DataType()
-		if !arrow.TypeEqual(want, got) {
+		if !sameLayout(want, got) {
 			return tarnerr.New(tarnerr.Invalid, "writing Parquet file", "array does not have the column's type",
 				"column", c.column.name, "want", want, "got", got)
 		}
 	}
 	return nil
+}
+
+// sameLayout reports types whose arrays look alike: names, nullability and
+// metadata inside nested types do not count, nor does a timestamp's zone.
+func sameLayout(a, b arrow.DataType) bool {
+	if a.ID() != b.ID() {
+		return false
+	}
+	switch a := a.(type) {
+	case arrow.NestedType:
+		af, bf := a.Fields(), b.(arrow.NestedType).Fields()
+		if len(af) != len(bf) {
+			return false
+		}
+		for i := range af {
+			if !sameLayout(af[i].Type, bf[i].Type) {
+				return false
+			}
+		}
+		return true
+	case *arrow.TimestampType:
+		return a.Unit == b.(*arrow.TimestampType).Unit
+	}
+	return arrow.TypeEqual(a, b)
 }
 
 func (w *Writer) write(ctx context.Context, rec arrow.RecordBatch) error {
@@ -330,9 +353,14 @@ func (w *Writer) closeGroup() error {
 	}); err != nil {
 		return err
 	}
-	group := w.group
+	if err := w.group.Close(); err != nil {
+		return w.sinkError(err)
+	}
 	w.group = nil
-	return w.sinkError(group.Close())
+	for _, c := range w.columns {
+		c.chunks = c.chunks[:0]
+	}
+	return w.sinkError(nil)
 }
 
 // Close implements [fileformat.Writer].
@@ -373,8 +401,8 @@ func (w *Writer) finish(ctx context.Context) error {
 	if err := out.Close(); err != nil {
 		return w.sinkError(err)
 	}
-	if err := w.sink.buf.Flush(); err != nil {
-		return w.sinkError(err)
+	if err := w.sink.flush(); err != nil {
+		return tarnerr.Trace("writing Parquet file", err)
 	}
 	return w.sink.w.Close()
 }
@@ -389,59 +417,29 @@ func (w *Writer) Abort() error {
 	return w.sink.w.Abort()
 }
 
-// release lets go of encoders that a finished file would have freed.
+// release frees the encoders of an unfinished row group. Closing the group
+// would refuse columns of different length, so each is closed on its own.
 func (w *Writer) release() {
 	w.sink.drop = true
-	defer func() { _ = recover() }() // the encoders may be in any state
-	if w.group != nil {
-		_ = w.group.Close()
+	for _, c := range w.columns {
+		for _, cw := range c.chunks {
+			func() {
+				defer func() { _ = recover() }() // an encoder that failed may be in any state
+				_ = cw.Close()
+			}()
+		}
+		c.chunks = nil
 	}
-	if w.out != nil {
-		_ = w.out.Close()
-	}
+	w.group, w.out = nil, nil
 }
 
-// sinkError prefers the storage's own error to what the encoder made of it.
+// sinkError is the storage's own error, if there was one, else err of the encoder.
 func (w *Writer) sinkError(err error) error {
-	if err == nil {
-		return nil
-	}
 	if w.sink.err != nil {
 		return tarnerr.Trace("writing Parquet file", w.sink.err)
 	}
+	if err == nil {
+		return nil
+	}
 	return tarnerr.Wrap(tarnerr.Internal, "writing Parquet file", err)
-}
-
-// sink counts what goes to the file and gathers small writes.
-type sink struct {
-	w    fileio.Writer
-	buf  *bufio.Writer
-	n    int64
-	err  error
-	drop bool // the file is given up: swallow what closing the encoders writes
-}
-
-func newSink(w fileio.Writer) *sink {
-	s := &sink{w: w}
-	s.buf = bufio.NewWriterSize(storage{s}, 64<<10)
-	return s
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	if s.drop {
-		return len(p), nil
-	}
-	n, err := s.buf.Write(p)
-	s.n += int64(n)
-	return n, err
-}
-
-type storage struct{ s *sink }
-
-func (t storage) Write(p []byte) (int, error) {
-	n, err := t.s.w.Write(p)
-	if err != nil && t.s.err == nil {
-		t.s.err = err
-	}
-	return n, err
 }
