@@ -105,6 +105,31 @@ func (a *Assigner) Assign(rec arrow.RecordBatch, dst []int32) ([]int32, error) {
 	return dst, nil
 }
 
+// OfRow is the bucket of one bucket key, for pruning. Row holds the key columns
+// in their order.
+func (a *Assigner) OfRow(row binaryrow.Row) (int32, error) {
+	if err := row.Check(len(a.keys)); err != nil {
+		return 0, tarnerr.Trace("assigning buckets", err)
+	}
+	if !a.mod {
+		return Of(row, a.n), nil
+	}
+	v, err := row.Value(0, a.keys[0].Type)
+	if err != nil {
+		return 0, tarnerr.Trace("assigning buckets", err)
+	}
+	k, _ := v.(int64) // a null counts as 0
+	return floorMod(k, int64(a.n)), nil
+}
+
+func floorMod(v, n int64) int32 {
+	r := v % n
+	if r < 0 {
+		r += n
+	}
+	return int32(r)
+}
+
 // assignMod takes the floor modulus; a null counts as 0, which is what its slot holds.
 func (a *Assigner) assignMod(col arrow.Array, dst []int32) ([]int32, error) {
 	n := int64(a.n)
@@ -123,11 +148,7 @@ func (a *Assigner) assignMod(col arrow.Array, dst []int32) ([]int32, error) {
 			dst = append(dst, 0)
 			continue
 		}
-		r := at(i) % n
-		if r < 0 {
-			r += n
-		}
-		dst = append(dst, int32(r))
+		dst = append(dst, floorMod(at(i), n))
 	}
 	return dst, nil
 }
