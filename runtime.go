@@ -67,7 +67,10 @@ type Runtime struct {
 	cfg    Config
 	events *event.Listener
 	memory *budget.Budget
-	closed atomic.Bool
+	// metadata keeps manifests, which every plan and commit reads again. Its share
+	// of Config.Memory is not part of the budget that others reserve from.
+	metadata *layer.Store
+	closed   atomic.Bool
 }
 
 // NewRuntime checks cfg and makes a runtime of it.
@@ -101,7 +104,8 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 	if c.Env == nil {
 		c.Env = env.Real()
 	}
-	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory)}
+	share := min(cfg.Memory/16, 32<<20)
+	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory - share), metadata: layer.NewStore(share)}
 	if c.Logger != nil {
 		rt.events = event.Tee(c.Listener, event.Slog(c.Logger))
 		if c.Listener == nil || c.Listener.StorageCall == nil {
@@ -130,8 +134,9 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 	if err != nil {
 		return nil, tarnerr.Trace(op, err)
 	}
+	fio = layer.Observe(fio, rt.events, rt.cfg.Components.Env)
 	return filesystem.New(dir, paimon.Components{
-		FileIO:   layer.Observe(fio, rt.events, rt.cfg.Components.Env),
+		FileIO:   layer.Cache(fio, rt.metadata, paimon.Immutable),
 		Env:      rt.cfg.Components.Env,
 		Alloc:    rt.cfg.Components.Allocator,
 		Budget:   rt.memory,
@@ -167,7 +172,8 @@ type MemoryUse struct {
 
 // Memory returns the present use of the memory budget.
 func (rt *Runtime) Memory() MemoryUse {
-	return MemoryUse{Limit: rt.memory.Limit(), Used: rt.memory.Used(), Peak: rt.memory.Peak()}
+	kept := rt.metadata.Bytes()
+	return MemoryUse{Limit: rt.cfg.Memory, Used: rt.memory.Used() + kept, Peak: rt.memory.Peak() + kept}
 }
 
 // Close ends the runtime: no catalog can be opened with it any more. It fails

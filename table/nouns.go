@@ -15,13 +15,28 @@ type Message struct{ m *commitmsg.Message }
 type Split struct{ s *split.Split }
 
 // RowCount is the number of physical rows of the split before merge and filter.
-func (s Split) RowCount() int64 { return s.s.RowCount() }
+func (s Split) RowCount() int64 {
+	if s.s == nil {
+		return 0
+	}
+	return s.s.RowCount()
+}
 
 // Bucket is the bucket the split belongs to.
-func (s Split) Bucket() int { return int(s.s.Bucket) }
+func (s Split) Bucket() int {
+	if s.s == nil {
+		return 0
+	}
+	return int(s.s.Bucket)
+}
 
 // Files is the number of data files in the split.
-func (s Split) Files() int { return len(s.s.Files) }
+func (s Split) Files() int {
+	if s.s == nil {
+		return 0
+	}
+	return len(s.s.Files)
+}
 
 // Snapshot is one version of the table, as its snapshot file has it.
 type Snapshot = snapshot.Snapshot

@@ -94,14 +94,13 @@ func (c *Catalog) LoadTable(ctx context.Context, id table.Identifier) (table.Tab
 		return nil, tarnerr.New(tarnerr.Unsupported, op, "tables of the system database", "table", id).
 			WithHint("List databases and tables instead.")
 	}
-	s, err := c.schemas(id).Latest(ctx)
-	if err != nil {
-		if tarnerr.KindOf(err) == tarnerr.NotFound {
+	t, err := paimon.Open(ctx, c.components, id, c.tableDir(id))
+	if err != nil && tarnerr.KindOf(err) == tarnerr.NotFound {
+		if there, askErr := c.hasSchema(ctx, id); askErr == nil && !there {
 			return nil, c.notFound(ctx, op, id)
 		}
-		return nil, tarnerr.Trace(op, err, "table", id)
 	}
-	return paimon.Open(c.components, id, c.tableDir(id), s)
+	return t, err
 }
 
 // ListTables implements catalog.Catalog: the directories that hold a schema.

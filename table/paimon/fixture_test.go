@@ -100,11 +100,7 @@ func (f *fixture) open(fio fileio.FileIO) table.Table {
 }
 
 func (f *fixture) tryOpen(fio fileio.FileIO, id table.Identifier) (table.Table, error) {
-	s, err := schema.NewStore(fio, dir, env.Real()).Latest(f.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return paimon.Open(f.components(fio), id, dir, s)
+	return paimon.Open(f.ctx, f.components(fio), id, dir)
 }
 
 // batch makes a batch of the table's columns from a JSON array of rows.

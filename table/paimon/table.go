@@ -35,25 +35,26 @@ type Table struct {
 
 var _ table.Table = (*Table)(nil)
 
-// Open returns the table in dir with the schema given, or the system table of it
-// that name asks for. It reads nothing. A table with an option that this version
-// would have to know to read it right is refused as Unsupported; its system
-// tables are not.
-func Open(c Components, name table.Identifier, dir string, s *schema.Schema) (table.Table, error) {
+// Open opens the table in dir with its latest schema, or the system table of it
+// that name asks for. NotFound when there is no schema. A table with an option
+// that this version would have to know to read it right is refused as
+// Unsupported; its system tables are not.
+func Open(ctx context.Context, c Components, name table.Identifier, dir string) (table.Table, error) {
 	const op = "opening table"
-	t := &Table{
-		components: c, name: name, schema: s,
-		place: layout.Table{Dir: dir, Branch: name.Branch},
-	}
+	t := &Table{components: c, name: name, place: layout.Table{Dir: dir, Branch: name.Branch}}
 	t.snapshots = snapshot.NewStore(c.FileIO, t.place).WithEnv(c.Env)
 	t.schemas = schema.NewStore(c.FileIO, t.place.BranchDir(), c.Env)
+	s, err := t.schemas.Latest(ctx)
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", name)
+	}
+	t.schema = s
 	if name.System != "" {
 		return openSystem(t)
 	}
 	if err := option.CheckRead(s.Options, t.traits()); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", name)
 	}
-	var err error
 	if t.options, err = option.Parse(s.Options); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", name)
 	}
