@@ -117,6 +117,24 @@ func (k keyRange) Column(name string) (lo, hi types.Value, nulls int64, ok bool)
 	return lo, hi, 0, lo != nil && hi != nil
 }
 
+// inPartition adds the values of a file's partition, which all its rows have.
+type inPartition struct {
+	fileStats
+	values map[string]types.Value
+}
+
+// Column implements expr.StatsLookup.
+func (p inPartition) Column(name string) (lo, hi types.Value, nulls int64, ok bool) {
+	v, there := p.values[name]
+	switch {
+	case !there:
+		return p.fileStats.Column(name)
+	case v == nil:
+		return nil, nil, p.rows, true
+	}
+	return v, v, 0, true
+}
+
 // partitionStats are the statistics of the partitions in one manifest.
 type partitionStats struct {
 	fields []types.Field

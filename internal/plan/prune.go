@@ -24,14 +24,20 @@ type pruning struct {
 	// early: buckets may be judged without looking at the file's schema.
 	early bool
 	keys  *expr.Bound // over the trimmed primary key
-	value *expr.Bound // over all columns but partition ones
+	value *expr.Bound // the conjuncts that partition columns alone do not decide
 	// exactByPartition: the predicate is nothing but partition columns, which
 	// planning judges exactly.
 	exactByPartition bool
 
 	mu         sync.Mutex
-	seen       map[string]bool // partitions judged
+	seen       map[string]*judged // partitions
 	evolutions map[int64]*evolutions
+}
+
+// judged is a partition with its values, nil when they cannot be read.
+type judged struct {
+	in     bool
+	values map[string]types.Value
 }
 
 // evolutions relate the columns of one file schema to the table's.
@@ -47,15 +53,19 @@ func newPruning(cfg Config, req Request) *pruning {
 	p := &pruning{
 		cfg:        cfg,
 		partitions: layout.NewPartitioner(partition, cfg.Options.PartitionDefault, cfg.Options.PartitionLegacyName),
-		seen:       map[string]bool{},
+		seen:       map[string]*judged{},
 		evolutions: map[int64]*evolutions{},
 	}
 	in := func(names []string) func(string) bool {
 		return func(c string) bool { return slices.Contains(names, c) }
 	}
 	p.partition = req.Where.Project(in(s.PartitionKeys))
-	p.value = req.Where.Project(func(c string) bool { return !slices.Contains(s.PartitionKeys, c) })
-	p.exactByPartition = !slices.ContainsFunc(req.Where.Columns(), func(c string) bool { return !slices.Contains(s.PartitionKeys, c) })
+	for _, c := range req.Where.Conjuncts() {
+		if slices.ContainsFunc(c.Columns(), func(c string) bool { return !slices.Contains(s.PartitionKeys, c) }) {
+			p.value = expr.All(p.value, c)
+		}
+	}
+	p.exactByPartition = p.value == nil
 	if s.HasPrimaryKey() {
 		p.keys = req.Where.Project(in(s.TrimmedPrimaryKeys()))
 	}
@@ -85,33 +95,39 @@ func (p *pruning) realBuckets() bool { return p.cfg.Options.Bucket == layout.Pos
 
 // inPartition judges a partition exactly.
 func (p *pruning) inPartition(row binaryrow.Row) bool {
-	if p.partition == nil {
-		return true
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if ok, seen := p.seen[string(row)]; seen {
-		return ok
-	}
-	ok := p.judge(row)
-	p.seen[string(row)] = ok
-	return ok
+	return p.partition == nil || p.judge(row).in
 }
 
-func (p *pruning) judge(row binaryrow.Row) bool {
-	fields := p.partitions.Fields()
-	values := make(map[string]types.Value, len(fields))
-	if row.Check(len(fields)) != nil {
-		return true // the read will say what is wrong with it
+func (p *pruning) judge(row binaryrow.Row) *judged {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j := p.seen[string(row)]
+	if j == nil {
+		j = &judged{in: true, values: p.valuesOf(row)}
+		if j.values != nil && p.partition != nil {
+			j.in = p.partition.Match(func(c string) types.Value { return j.values[c] })
+		}
+		p.seen[string(row)] = j
 	}
+	return j
+}
+
+// valuesOf are the values of a partition. One that cannot be read prunes
+// nothing: the read will say what is wrong with it.
+func (p *pruning) valuesOf(row binaryrow.Row) map[string]types.Value {
+	fields := p.partitions.Fields()
+	if row.Check(len(fields)) != nil {
+		return nil
+	}
+	values := make(map[string]types.Value, len(fields))
 	for i, f := range fields {
 		v, err := row.Value(i, f.Type)
 		if err != nil {
-			return true
+			return nil
 		}
 		values[f.Name] = v
 	}
-	return p.partition.Match(func(c string) types.Value { return values[c] })
+	return values
 }
 
 // inBucket judges a bucket as far as the manifest entry alone allows.
@@ -136,7 +152,8 @@ func (p *pruning) file(ctx context.Context, e *manifest.Entry) (keep, match bool
 	if !p.early && ev.sameBuckets && !p.buckets.keep(e.Bucket, e.TotalBuckets) {
 		return false, false, nil
 	}
-	match = p.value.MayMatch(valueStats(ev, e.File), e.File.RowCount)
+	stats := inPartition{valueStats(ev, e.File), p.judge(e.Partition).values}
+	match = p.value.MayMatch(stats, e.File.RowCount)
 	if !p.cfg.Schema.HasPrimaryKey() {
 		return match, match, nil
 	}
