@@ -6,6 +6,7 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/read"
 	"github.com/tarnlake/tarn/internal/run"
@@ -155,7 +156,7 @@ func (v *view) read(ctx context.Context, scan table.Scan, splits []*split.Split)
 	}
 	r, err := read.Open(ctx, read.Config{
 		Files: &run.Source{
-			FileIO: c.FileIO, Format: formatOf, Schema: v.schemas.Get, Table: v.schema, Mem: c.Alloc,
+			FileIO: c.FileIO, Format: formats.ByName, Schema: v.schemas.Get, Table: v.schema, Mem: c.Alloc,
 		},
 		Layout: v.place, Options: v.options, Budget: c.Budget,
 	}, read.Request{

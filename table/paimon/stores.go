@@ -4,21 +4,9 @@ import (
 	"path"
 	"strings"
 
-	"github.com/tarnlake/tarn/internal/fileformat"
-	"github.com/tarnlake/tarn/internal/fileformat/parquet"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
-	"github.com/tarnlake/tarn/tarnerr"
 )
-
-// formatOf finds the format of a data file by its ending.
-func formatOf(ending string) (fileformat.Format, error) {
-	if ending == "parquet" {
-		return parquet.New(), nil
-	}
-	return nil, tarnerr.New(tarnerr.Unsupported, "opening data file", "file format "+ending).
-		WithHint("This version of Tarn reads and writes Parquet.")
-}
 
 // manifests opens the table's manifests. Their names are those of one writer.
 func (t *Table) manifests() (*manifest.Store, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
@@ -43,7 +44,7 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 	if w.committer, err = t.committer(); err != nil {
 		return nil, err
 	}
-	format, err := formatOf(t.options.FileFormat)
+	format, err := formats.ByName(t.options.FileFormat)
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
