@@ -137,6 +137,9 @@ func readSized(buf []byte, r io.Reader, size int) ([]byte, error) {
 // lz4Block decodes one raw block; LZ4 expands at most 255 times.
 func lz4Block(buf, src []byte, size int) ([]byte, error) {
 	if size == 0 {
+		if len(src) > 1 { // an empty block is one token
+			return nil, errPageSize
+		}
 		return grow(buf, 0), nil
 	}
 	if size/256 > len(src) {

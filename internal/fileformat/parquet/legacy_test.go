@@ -1,0 +1,209 @@
+package parquet
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/golang/snappy"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// listFile writes one column of lists [1, 2], [], null, [3] in the shape given;
+// leafDef is the definition level of an element that is there.
+func listFile(t *testing.T, column schema.Node, leafDef int16) []byte {
+	t.Helper()
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{column}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := file.NewParquetWriter(&out, root)
+	cw, err := w.AppendRowGroup().NextColumn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := min(1, leafDef-1)
+	_, err = cw.(*file.Int32ColumnChunkWriter).WriteBatch([]int32{1, 2, 3}, []int16{leafDef, leafDef, empty, 0, leafDef}, []int16{0, 1, 0, 0, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestOldLists reads the forms of lists that Parquet had before today's.
+func TestOldLists(t *testing.T) {
+	must := schema.MustGroup
+	leaf := func(name string, rep parquet.Repetition) schema.Node { return schema.NewInt32Node(name, rep, -1) }
+	list := func(inner schema.Node) schema.Node {
+		return must(schema.NewGroupNodeLogical("l", parquet.Repetitions.Optional, schema.FieldList{inner}, schema.NewListLogicalType(), -1))
+	}
+	group := func(name string, rep parquet.Repetition, kids ...schema.Node) schema.Node {
+		return must(schema.NewGroupNode(name, rep, kids, -1))
+	}
+	req, opt, rep := parquet.Repetitions.Required, parquet.Repetitions.Optional, parquet.Repetitions.Repeated
+	for _, c := range []struct {
+		name    string
+		column  schema.Node
+		leafDef int16
+		typ     string
+		want    []string
+	}{
+		{"three levels", list(group("list", rep, leaf("element", opt))), 3, "ARRAY<INT>", []string{"[1,2]", "[]", "", "[3]"}},
+		{"three levels, names of others", list(group("bag", rep, leaf("array_element", req))), 2, "ARRAY<INT NOT NULL>", []string{"[1,2]", "[]", "", "[3]"}},
+		{"repeated leaf", list(leaf("element", rep)), 2, "ARRAY<INT NOT NULL>", []string{"[1,2]", "[]", "", "[3]"}},
+		{"repeated group called array", list(group("array", rep, leaf("x", req))), 2, "ARRAY<ROW<x INT>>", []string{"[{1},{2}]", "[]", "", "[{3}]"}},
+		{"repeated group called as the list", list(group("l_tuple", rep, leaf("x", req))), 2, "ARRAY<ROW<x INT>>", []string{"[{1},{2}]", "[]", "", "[{3}]"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			alloc := checked(t)
+			f, err := openBytes(listFile(t, c.column, c.leafDef), alloc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			fields := []types.Field{field(7, "l", c.typ)}
+			var want []string
+			for _, v := range [][]types.Value{{int64(1), int64(2)}, {}, nil, {int64(3)}} {
+				var value types.Value
+				if v != nil {
+					list := []types.Value{}
+					for _, e := range v {
+						if fields[0].Type.Element.Root == types.Row {
+							e = []types.Value{e}
+						}
+						list = append(list, e)
+					}
+					value = list
+				}
+				want = append(want, "|"+types.FormatValue(fields[0].Type, value))
+			}
+			sameRows(t, rowsOf(t, f, fileformat.ReadRequest{Columns: fields, BatchRows: 2}), want)
+		})
+	}
+}
+
+func TestBareRepeatedFieldIsRefused(t *testing.T) {
+	data := listFile(t, schema.NewInt32Node("l", parquet.Repetitions.Repeated, -1), 1)
+	f, err := openBytes(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got := f.Fields()[0].Type.String(); got != "ARRAY<INT NOT NULL> NOT NULL" {
+		t.Errorf("shown as %s", got)
+	}
+	_, err = f.Read(context.Background(), fileformat.ReadRequest{Columns: f.Fields()})
+	if tarnerr.KindOf(err) != tarnerr.Unsupported {
+		t.Errorf("%v, want Unsupported", err)
+	}
+}
+
+func TestCodecs(t *testing.T) {
+	plain := bytes.Repeat([]byte("some text that compresses, "), 400)
+	block := make([]byte, lz4.CompressBlockBound(len(plain)))
+	n, err := lz4.CompressBlock(plain, block, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block = block[:n]
+	frame := func(parts ...[]byte) (out []byte) {
+		for _, p := range parts {
+			b := make([]byte, lz4.CompressBlockBound(len(p)))
+			n, err := lz4.CompressBlock(p, b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = binary.BigEndian.AppendUint32(out, uint32(len(p)))
+			out = binary.BigEndian.AppendUint32(out, uint32(n))
+			out = append(out, b[:n]...)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name  string
+		codec int32
+		data  []byte
+	}{
+		{"LZ4_RAW", codecLZ4Raw, block},
+		{"LZ4 as a raw block", codecLZ4, block},
+		{"LZ4 in Hadoop's frame", codecLZ4, frame(plain)},
+		{"LZ4 in two frames", codecLZ4, frame(plain[:5000], plain[5000:])},
+		{"snappy", codecSnappy, snappy.Encode(nil, plain)},
+		{"none", codecNone, plain},
+	} {
+		got, err := decompress(c.codec, nil, c.data, len(plain))
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		for _, size := range []int{0, len(plain) - 1, len(plain) + 1, 1 << 30} {
+			if _, err := decompress(c.codec, nil, c.data, size); err == nil {
+				t.Errorf("%s: a page of another size (%d) was taken", c.name, size)
+			}
+		}
+	}
+	if _, err := decompress(codecLZO, nil, plain, len(plain)); tarnerr.KindOf(err) != tarnerr.Unsupported {
+		t.Errorf("LZO: %v", err)
+	}
+}
+
+// TestRequests holds the number of reads: a small file takes one in all, a
+// large one the footer and a few for what is wanted.
+func TestRequests(t *testing.T) {
+	small := testFile(t, "java-scalar.parquet", nil)
+	rowsOf(t, small, fileformat.ReadRequest{Columns: small.Fields()})
+	if n := small.Requests(); n != 1 {
+		t.Errorf("small file: %d requests, want 1", n)
+	}
+	fields := []types.Field{field(0, "k", "BIGINT NOT NULL"), field(1, "a", "STRING"), field(2, "b", "STRING"), field(3, "c", "BIGINT")}
+	var rows [][]types.Value
+	for i := range 30_000 {
+		rows = append(rows, []types.Value{int64(i), string(rune('a'+i%26)) + "0123456789abcdef"[i%16:], randomText(i), int64(i) * 7919})
+	}
+	rec := record(t, tempAllocator, fields, rows)
+	fs, s := write(t, fields, fileformat.WriteOptions{Compression: "none", Options: map[string]string{"parquet.page.row.count.limit": "1000"}}, rec)
+	if s.FileSize < 1<<20 {
+		t.Fatalf("file of %d bytes is too small for the test", s.FileSize)
+	}
+	for _, c := range []struct {
+		name    string
+		columns []types.Field
+		want    int64
+	}{
+		{"all columns", fields, 2},
+		{"first column", fields[:1], 2},
+		{"first and last column", []types.Field{fields[0], fields[3]}, 3},
+	} {
+		f := open(t, fs, nil)
+		rowsOf(t, f, fileformat.ReadRequest{Columns: c.columns})
+		if n := f.Requests(); n != c.want {
+			t.Errorf("%s: %d requests, want %d", c.name, n, c.want)
+		}
+	}
+}
+
+func randomText(i int) string {
+	b := make([]byte, 40)
+	x := uint64(i)*0x9e3779b97f4a7c15 + 1
+	for k := range b {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		b[k] = 'a' + byte(x%26)
+	}
+	return string(b)
+}
