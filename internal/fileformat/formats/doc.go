@@ -1,5 +1,5 @@
 // Package formats finds a data file format by its name, so that the contract in
 // fileformat stays free of the packages that fulfil it.
 //
-// Floor F1.
+// Floor F2.
 package formats
