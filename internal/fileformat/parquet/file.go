@@ -36,6 +36,7 @@ type File struct {
 	leaves  []*fileNode
 	fields  []types.Field
 	plan    readPlan
+	indexes atomic.Pointer[segment] // page indexes, once asked for
 
 	pages    atomic.Int64
 	requests atomic.Int64

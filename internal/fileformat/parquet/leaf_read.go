@@ -172,16 +172,14 @@ func (l *leafReader) takeFlat(ctx context.Context, n int) error {
 
 // takeOptional reads k rows of a page of a column of which rows may be null.
 func (l *leafReader) takeOptional(k int) error {
-	if l.defs.left >= k && !l.defs.packed && l.out.validity == nil {
+	if l.out.validity == nil && l.defs.run() && !l.defs.packed && l.defs.left >= k && l.defs.value == 1 {
 		// Inside a run of present values, which is how a page without nulls looks.
-		if l.defs.value == 1 {
-			l.defs.left -= k
-			if err := l.dec.read(&l.out, k); err != nil {
-				return err
-			}
-			l.out.n += k
-			return nil
+		l.defs.left -= k
+		if err := l.dec.read(&l.out, k); err != nil {
+			return err
 		}
+		l.out.n += k
+		return nil
 	}
 	bits := l.out.nullable(l.out.n + k)
 	valid, ok := l.defs.bits(bits, l.out.n, k)

@@ -12,6 +12,7 @@ import (
 	"github.com/golang/snappy"
 	"github.com/pierrec/lz4/v4"
 
+	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -179,17 +180,23 @@ func TestRequests(t *testing.T) {
 	if s.FileSize < 1<<20 {
 		t.Fatalf("file of %d bytes is too small for the test", s.FileSize)
 	}
+	point, err := expr.Bind(expr.Compare{Column: "k", Op: expr.Eq, Value: 500}, fields)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name    string
 		columns []types.Field
+		where   *expr.Bound
 		want    int64
 	}{
-		{"all columns", fields, 2},
-		{"first column", fields[:1], 2},
-		{"first and last column", []types.Field{fields[0], fields[3]}, 3},
+		{"all columns", fields, nil, 2},
+		{"first column", fields[:1], nil, 2},
+		{"first and last column", []types.Field{fields[0], fields[3]}, nil, 3},
+		{"one row of all columns", fields, point, 4}, // footer, k, a and b together, c
 	} {
 		f := open(t, fs, nil)
-		rowsOf(t, f, fileformat.ReadRequest{Columns: c.columns})
+		rowsOf(t, f, fileformat.ReadRequest{Columns: c.columns, Where: c.where})
 		if n := f.Requests(); n != c.want {
 			t.Errorf("%s: %d requests, want %d", c.name, n, c.want)
 		}

@@ -346,13 +346,40 @@ func (f *File) pageStats(ctx context.Context, g int, n *fileNode) (columnIndex, 
 	return x, nil
 }
 
-// bytes gives a span of the file. Page indexes lie before the footer, so
-// reading from there to the end once saves the requests for all others.
+// maxIndexes is the most that is read at once to have all page indexes.
+const maxIndexes = 4 << 20
+
+// bytes gives a span of the page indexes. They lie together before the footer,
+// so the first one asked for brings all, when they are not too large.
 func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
 	if sp.off < 0 || sp.n < 0 || sp.off > f.size-sp.n {
 		return nil, f.corrupt("page index lies outside the file", "offset", sp.off, "length", sp.n)
 	}
 	if b, ok := (segment{f.tailOff, f.tail}).view(sp.off, sp.n); ok {
+		return b, nil
+	}
+	if s := f.indexes.Load(); s != nil {
+		if b, ok := s.view(sp.off, sp.n); ok {
+			return b, nil
+		}
+	}
+	from := sp.off
+	for _, g := range f.meta.groups {
+		for _, c := range g.columns {
+			for _, x := range []span{c.columnIndex, c.offsetIndex} {
+				if x.off > 0 && x.n > 0 {
+					from = min(from, x.off)
+				}
+			}
+		}
+	}
+	if n := f.size - from; n <= maxIndexes {
+		s := &segment{from, make([]byte, n)}
+		if err := f.readAt(ctx, s.data, from); err != nil {
+			return nil, err
+		}
+		f.indexes.Store(s)
+		b, _ := s.view(sp.off, sp.n)
 		return b, nil
 	}
 	b := make([]byte, sp.n)
