@@ -3,5 +3,5 @@
 // as their own. An operation, or a part of one, that Tarn does not have yet is
 // refused by name with the kind Unsupported.
 //
-// Floor: tests.
+// Floor: tests. interop/replay is its command line.
 package player

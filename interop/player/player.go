@@ -57,9 +57,9 @@ var operations = map[string]struct {
 
 func (p *player) step(ctx context.Context, text json.RawMessage) error {
 	var op struct {
-		Op    string `json:"op"`
-		Table string `json:"table"`
-		Fails string `json:"fails"`
+		Op    string  `json:"op"`
+		Table string  `json:"table"`
+		Fails *string `json:"fails"` // a text of Java's message, maybe empty
 	}
 	if err := json.Unmarshal(text, &op); err != nil {
 		return tarnerr.Wrap(tarnerr.Invalid, "reading operation", err)
@@ -81,10 +81,10 @@ func (p *player) step(ctx context.Context, text json.RawMessage) error {
 	}
 	err = operation.play(p, ctx, id, text)
 	switch {
-	case op.Fails == "" || tarnerr.KindOf(err) == tarnerr.Unsupported:
+	case op.Fails == nil || tarnerr.KindOf(err) == tarnerr.Unsupported:
 		return tarnerr.Trace(op.Op, err)
 	case err == nil:
-		return tarnerr.New(tarnerr.Invalid, op.Op, "it should have failed", "text", op.Fails)
+		return tarnerr.New(tarnerr.Invalid, op.Op, "it should have failed", "text", *op.Fails)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func checkFields(op string, text json.RawMessage, known []string) error {
 }
 
 func unsupported(feature string) error {
-	return tarnerr.New(tarnerr.Unsupported, "replaying scenario", feature+" is not there yet").
+	return tarnerr.New(tarnerr.Unsupported, "carrying out operation", feature+" is not there yet").
 		WithHint("Replay scenarios without it.")
 }
 

@@ -1,0 +1,95 @@
+//go:build interop
+
+package player
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tarnlake/tarn/internal/golden"
+	"github.com/tarnlake/tarn/interop"
+)
+
+// Every golden scenario that can be replayed gives a table that Java reads as if
+// Java had written it, and so does pypaimon where it can read Java's.
+func TestGoldenReplaysReadAlike(t *testing.T) {
+	j, p := implementations(t)
+	set := golden.Open(t)
+	skip := refused(t)
+	for _, name := range set.Names() {
+		if skip[name] != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := goldenScenario(t, set, name)
+			ours := interop.Query{Warehouse: t.TempDir(), Table: set.Table(t, name).Database + "." + set.Table(t, name).Table}
+			theirs := ours
+			theirs.Warehouse = t.TempDir()
+			if err := replay(t.Context(), ours.Warehouse, s); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Scenario(t.Context(), theirs.Warehouse, s); err != nil {
+				t.Fatalf("the judge's own replay: %v", err)
+			}
+			for _, want := range checked(t, j, ours) {
+				if want.Error != "" {
+					t.Errorf("judge on snapshot %d: %s", want.ID, want.Error)
+				}
+			}
+			for _, q := range queries(t, set, name, ours) {
+				q2 := q
+				q2.Warehouse = theirs.Warehouse
+				want := read(t, j, q2)
+				if diff := cmp.Diff(want, read(t, j, q), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("judge, query %+v (-java's +ours):\n%s", q, diff)
+				}
+				if diff := cmp.Diff(want, read(t, itself{}, q), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("tarn, query %+v (-java's +ours):\n%s", q, diff)
+				}
+				if rows, err := p.Read(t.Context(), q2); err == nil && slices.Equal(rows.Lines, want) {
+					if diff := cmp.Diff(want, read(t, p, q), cmpopts.EquateEmpty()); diff != "" {
+						t.Errorf("pypaimon, query %+v (-java's +ours):\n%s", q, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func checked(t *testing.T, i implementation, q interop.Query) []interop.CheckedSnapshot {
+	t.Helper()
+	check, err := i.Check(t.Context(), q.Warehouse, q.Table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check.Snapshots
+}
+
+// queries are those that the scenario asks for, after the plain read.
+func queries(t *testing.T, set *golden.Set, name string, plain interop.Query) []interop.Query {
+	t.Helper()
+	var s struct {
+		Reads []struct {
+			interop.Query
+			Stream bool `json:"stream"`
+		} `json:"reads"`
+	}
+	if err := json.Unmarshal(set.Table(t, name).Scenario, &s); err != nil {
+		t.Fatal(err)
+	}
+	all := []interop.Query{plain}
+	for _, r := range s.Reads {
+		q := r.Query
+		if r.Stream || q.System != "" || len(q.Options) > 0 || q.Tag != "" || q.Branch != "" {
+			continue
+		}
+		q.Warehouse, q.Table = plain.Warehouse, plain.Table
+		all = append(all, q)
+	}
+	return all
+}
