@@ -38,7 +38,9 @@ type Request struct {
 	Where   *expr.Bound // bound to the schema's fields; exact; nil = all
 	Limit   int64       // 0 = no limit
 	Kind    bool        // first column types.KindColumn with the row kind
-	Workers int         // splits read side by side; 0 and 1 read them in order
+	// Workers read splits side by side, and columns where there are fewer splits;
+	// 0 and 1 do all on the calling goroutine, split after split.
+	Workers int
 }
 
 // Open reads splits of a plan. Rows come in the order of the splits, and of the
@@ -52,6 +54,7 @@ func Open(ctx context.Context, cfg Config, req Request, splits []*split.Split) (
 	if err != nil {
 		return nil, err
 	}
+	s.decoders = max(req.Workers, 1) / max(len(splits), 1)
 	for _, sp := range splits {
 		for i, d := range sp.Deletions {
 			if d != nil {
@@ -79,6 +82,7 @@ type scan struct {
 	cfg         Config
 	where       *expr.Bound
 	kind        bool
+	decoders    int // columns of a file decoded side by side
 	partitions  *layout.Partitioner
 	inPartition *expr.Bound // conjuncts over partition columns alone
 	residual    *expr.Bound // the other conjuncts

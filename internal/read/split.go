@@ -123,7 +123,7 @@ func (s *scan) openRun(dir string, files lsm.Run, where *expr.Bound) batch.Reade
 }
 
 func (s *scan) request(columns []types.Field, where *expr.Bound) run.Request {
-	return run.Request{Columns: columns, Where: where, BatchRows: s.cfg.Options.ReadBatchSize}
+	return run.Request{Columns: columns, Where: where, BatchRows: s.cfg.Options.ReadBatchSize, Workers: s.decoders}
 }
 
 // finish applies the residual predicate and the projection to the batches of a split.
