@@ -1,0 +1,131 @@
+package rows
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Sums are the number of rows and a sum over each column: what two sets of rows
+// are compared by.
+type Sums struct {
+	Rows                             int64
+	id, seq, amount, ts              big.Int
+	status, qty, note, day, flag, no int64 // no: rows without a price
+	price                            float64
+	few                              bool // only id and amount were read
+}
+
+// Add adds the rows of a batch, which has all columns or only id and amount.
+func (s *Sums) Add(rec arrow.RecordBatch) error {
+	s.Rows += rec.NumRows()
+	for i, f := range rec.Schema().Fields() {
+		switch c := rec.Column(i).(type) {
+		case *array.Int64:
+			switch f.Name {
+			case "id":
+				add(&s.id, c.Int64Values())
+			case "seq":
+				add(&s.seq, c.Int64Values())
+			}
+		case *array.String:
+			s.addText(f.Name, c)
+		case *array.Decimal128:
+			var sum uint64 // amounts are small and positive
+			for _, v := range c.Values() {
+				sum += v.LowBits()
+			}
+			s.amount.Add(&s.amount, new(big.Int).SetUint64(sum))
+		case *array.Int32:
+			if f.Name == "qty" {
+				for _, v := range c.Int32Values() {
+					s.qty += int64(v)
+				}
+			}
+		case *array.Float64:
+			s.addPrice(c)
+		case *array.Timestamp:
+			add(&s.ts, c.TimestampValues())
+		case *array.Date32:
+			for _, v := range c.Date32Values() {
+				s.day += int64(v)
+			}
+		case *array.Boolean:
+			for j := range c.Len() {
+				if c.Value(j) {
+					s.flag++
+				}
+			}
+		default:
+			return fmt.Errorf("summing rows: column %s has the unexpected type %s", f.Name, f.Type)
+		}
+	}
+	s.few = rec.NumCols() == 2
+	return nil
+}
+
+// add sums a batch's values in 64 bits: batches are too short to overflow them.
+func add[T ~int64](to *big.Int, values []T) {
+	var sum int64
+	for _, v := range values {
+		sum += int64(v)
+	}
+	to.Add(to, big.NewInt(sum))
+}
+
+func (s *Sums) addText(column string, c *array.String) {
+	switch column {
+	case "status":
+		for i := range c.Len() {
+			v := c.Value(i)
+			s.status += int64(v[7]-'0')*10 + int64(v[8]-'0')
+		}
+	case "note":
+		for i := range c.Len() {
+			s.note += int64(c.Value(i)[0])
+		}
+	}
+}
+
+func (s *Sums) addPrice(c *array.Float64) {
+	values := c.Float64Values()
+	if c.NullN() == 0 {
+		for _, v := range values {
+			s.price += v
+		}
+		return
+	}
+	s.no += int64(c.NullN())
+	for i, v := range values {
+		if c.IsValid(i) {
+			s.price += v
+		}
+	}
+}
+
+// Merge adds the sums of other rows.
+func (s *Sums) Merge(o *Sums) {
+	s.Rows += o.Rows
+	for _, p := range [][2]*big.Int{{&s.id, &o.id}, {&s.seq, &o.seq}, {&s.amount, &o.amount}, {&s.ts, &o.ts}} {
+		p[0].Add(p[0], p[1])
+	}
+	for _, p := range [][2]*int64{{&s.status, &o.status}, {&s.qty, &o.qty}, {&s.note, &o.note}, {&s.day, &o.day}, {&s.flag, &o.flag}, {&s.no, &o.no}} {
+		*p[0] += *p[1]
+	}
+	s.price += o.price
+	s.few = s.few || o.few
+}
+
+// Seq is the sum of column seq.
+func (s *Sums) Seq() string { return s.seq.String() }
+
+// JSON is the form that contestants and references are compared in.
+func (s *Sums) JSON() string {
+	if s.few {
+		return fmt.Sprintf(`{"n":%d,"id":%s,"amt":%s}`, s.Rows, &s.id, &s.amount)
+	}
+	return fmt.Sprintf(`{"n":%d,"id":%s,"seq":%s,"st":%d,"amt":%s,"qty":%d,"pnull":%d,"price":%.1f,"note":%d,"ts":%s,"d":%d,"flag":%d}`,
+		s.Rows, &s.id, &s.seq, s.status, &s.amount, s.qty, s.no, s.price, s.note, &s.ts, s.day, s.flag)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/bench/rows"
+	"github.com/tarnlake/tarn/catalog"
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// ingest writes rows that are in memory already, a batch write per commit.
+// Charged: writing, committing, closing; not charged: making the rows.
+func ingest(ctx context.Context, j *job) error {
+	keyed := j.text("pk", "true") == "true"
+	mode := "batch"
+	if keyed {
+		mode = "stream"
+	}
+	if mode = j.text("mode", mode); keyed && mode != "writeonly" {
+		return tarnerr.New(tarnerr.Unsupported, "running workload", "compaction while writing a key table", "mode", mode).
+			WithHint("Use mode=writeonly.")
+	}
+	commits, iters, parts := 10, 2, 0
+	if err := j.numbers(map[string]*int{"commits": &commits, "iters": &iters, "parts": &parts}); err != nil {
+		return err
+	}
+	spec := tableSpec(keyed, parts > 0)
+	spec.Options["bucket"] = j.text("bucket", spec.Options["bucket"])
+	if mode == "writeonly" {
+		spec.Options["write-only"] = "true"
+	}
+	var published time.Duration
+	j.config.Components.Listener = &event.Listener{CommitEnd: func(e event.CommitEnd) { published += e.Elapsed }}
+	cat, err := j.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer cat.Close()
+	for it := range iters {
+		t, err := create(ctx, cat, j.text("name", "ingest")+strconv.Itoa(it), spec)
+		if err != nil {
+			return err
+		}
+		published = 0
+		before := writtenBytes()
+		var spent times
+		for c := range commits {
+			n := j.rows / commits
+			made := rows.Spec{From: uint64(c * n), N: n, Keys: uint64(j.rows * 2 / 5)}
+			if parts > 0 {
+				made.Partition = func(id int64) int32 { return int32(id % int64(parts)) }
+			}
+			batches, err := rows.Make(memory.DefaultAllocator, made)
+			if err != nil {
+				return err
+			}
+			if err := spent.write(ctx, t, batches); err != nil {
+				return err
+			}
+			for _, b := range batches {
+				b.Release()
+			}
+		}
+		variant := "cold"
+		if it > 0 {
+			variant = "warm"
+		}
+		result("ingest", variant, int64(j.rows), spent.wall, spent.cpu,
+			fmt.Sprintf(`,"write_s":%.3f,"prepare_s":%.3f,"commit_s":%.3f,"wbytes":%d,"durability":%q`, spent.writing.Seconds(),
+				(spent.wall-spent.writing-published).Seconds(), published.Seconds(), writtenBytes()-before, j.config.Durability.String()))
+	}
+	return nil
+}
+
+// times add up what commits took.
+type times struct{ wall, cpu, writing time.Duration }
+
+func (s *times) write(ctx context.Context, t table.Table, batches []arrow.RecordBatch) (err error) {
+	c := startClock()
+	w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for _, b := range batches {
+		if err := w.Write(ctx, b); err != nil {
+			return err
+		}
+	}
+	s.writing += time.Since(c.start)
+	if _, err := w.Commit(ctx); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	wall, cpu := c.stop()
+	s.wall += wall
+	s.cpu += cpu
+	return nil
+}
+
+// tableSpec is the table of all workloads.
+func tableSpec(keyed, partitioned bool) schema.Spec {
+	s := schema.Spec{Fields: rows.Fields(partitioned), Options: map[string]string{"bucket": "-1"}}
+	if partitioned {
+		s.PartitionKeys = []string{"p"}
+	}
+	if keyed {
+		s.PrimaryKeys = append(s.PartitionKeys[:len(s.PartitionKeys):len(s.PartitionKeys)], "id")
+		s.Options["bucket"] = "2"
+	}
+	return s
+}
+
+// create makes the table afresh.
+func create(ctx context.Context, cat catalog.Catalog, name string, spec schema.Spec) (table.Table, error) {
+	id := table.Identifier{Database: "b", Table: name}
+	if err := cat.CreateDatabase(ctx, id.Database, true); err != nil {
+		return nil, err
+	}
+	if err := cat.DropTable(ctx, id, true); err != nil {
+		return nil, err
+	}
+	if err := cat.CreateTable(ctx, id, spec, false); err != nil {
+		return nil, err
+	}
+	return cat.LoadTable(ctx, id)
+}
