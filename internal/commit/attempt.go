@@ -81,6 +81,7 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 		return nil, false, err
 	}
 	if t.isCommitted(base) {
+		t.intended = true // whoever committed it may have left one
 		return base, true, nil
 	}
 	if len(t.built) > 0 {
@@ -276,7 +277,10 @@ func (t *tries) exhausted(retries int, elapsed time.Duration, last error) error 
 func (t *tries) intent() intent {
 	i := intent{
 		User: t.req.User, Identifier: t.req.Identifier, Kind: t.change.kind, Base: t.first,
-		Delta: t.draft.delta, Files: make([]string, 0, len(t.change.files)), Millis: t.start.UnixMilli(),
+		Files: make([]string, 0, len(t.change.files)), Millis: t.start.UnixMilli(),
+	}
+	if t.draft != nil {
+		i.Delta = t.draft.delta
 	}
 	for _, e := range t.change.files {
 		i.Files = append(i.Files, e.File.FileName)
