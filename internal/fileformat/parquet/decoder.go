@@ -11,6 +11,8 @@ import (
 type decoder interface {
 	// dictionary takes the n values of a dictionary page.
 	dictionary(data []byte, n int) error
+	// forget drops the dictionary: another row group begins.
+	forget()
 	// page starts a data page that holds at most n values that are not null.
 	page(enc encoding, data []byte, n int) error
 	// read appends n values to out, densely behind its slots.
@@ -88,13 +90,14 @@ type word interface {
 type fixed[P word, T any] struct {
 	convert func(dst []T, src []P) error // nil: T is P's bit pattern
 
-	dict   []T
-	index  indices
-	byDict bool
-	plain  []byte // PLAIN: values not read yet
-	values []P    // other encodings: values not read yet
-	buf    []P    // of values, kept for the next page
-	temp   []P
+	dict    []T
+	hasDict bool // a dictionary may be there and empty
+	index   indices
+	byDict  bool
+	plain   []byte // PLAIN: values not read yet
+	values  []P    // other encodings: values not read yet
+	buf     []P    // of values, kept for the next page
+	temp    []P
 }
 
 func (d *fixed[P, T]) dictionary(data []byte, n int) error {
@@ -103,11 +106,13 @@ func (d *fixed[P, T]) dictionary(data []byte, n int) error {
 	if len(data)/size < n {
 		return errDictLength
 	}
-	d.dict = grow(d.dict, n)
+	d.dict, d.hasDict = grow(d.dict, n), true
 	d.plain = data
 	d.byDict, d.values = false, nil
 	return d.take(d.dict)
 }
+
+func (d *fixed[P, T]) forget() { d.hasDict = false }
 
 func (d *fixed[P, T]) page(enc encoding, data []byte, n int) error {
 	d.plain, d.values, d.byDict = nil, nil, false
@@ -115,7 +120,7 @@ func (d *fixed[P, T]) page(enc encoding, data []byte, n int) error {
 	case encPlain:
 		d.plain = data
 	case encPlainDict, encRLEDict:
-		if d.dict == nil {
+		if !d.hasDict {
 			return errNoDict
 		}
 		d.byDict = true
@@ -241,6 +246,8 @@ type booleans struct {
 
 func (d *booleans) dictionary([]byte, int) error { return errEncoding }
 
+func (d *booleans) forget() {}
+
 func (d *booleans) page(enc encoding, data []byte, n int) error {
 	d.plain, d.at, d.isRLE = data, 0, false
 	switch enc {
@@ -300,6 +307,7 @@ type decimals struct {
 	misfit    error      // of a value with more digits
 	temp      leafOut
 	dict      []decimal128.Num
+	hasDict   bool
 	index     indices
 	byDic     bool
 }
@@ -308,7 +316,7 @@ func (d *decimals) dictionary(data []byte, n int) error {
 	if err := d.bytes.dictionary(data, n); err != nil {
 		return err
 	}
-	d.dict = grow(d.dict, n)
+	d.dict, d.hasDict = grow(d.dict, n), true
 	for i := range n {
 		v, ok := d.value(d.bytes.dict[d.bytes.offsets[i]:d.bytes.offsets[i+1]])
 		if !ok {
@@ -321,10 +329,15 @@ func (d *decimals) dictionary(data []byte, n int) error {
 
 const errDecimal = pageError("decimal of more digits than its type has")
 
+func (d *decimals) forget() {
+	d.hasDict = false
+	d.bytes.forget()
+}
+
 func (d *decimals) page(enc encoding, data []byte, n int) error {
 	d.byDic = enc == encPlainDict || enc == encRLEDict
 	if d.byDic {
-		if d.dict == nil {
+		if !d.hasDict {
 			return errNoDict
 		}
 		return d.index.begin(data)

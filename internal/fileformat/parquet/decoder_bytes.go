@@ -61,6 +61,8 @@ func (d *byteArrays) cut(b []byte) (v, rest []byte, err error) {
 	return b[:n], b[n:], nil
 }
 
+func (d *byteArrays) forget() { d.offsets = nil }
+
 func (d *byteArrays) page(enc encoding, data []byte, n int) error {
 	d.byDict, d.enc, d.plain, d.lengths, d.prefix, d.last = false, enc, data, nil, nil, d.last[:0]
 	switch enc {

@@ -50,6 +50,7 @@ func newLeafReader(f *File, n *fileNode, dec decoder, width int, levels bool, me
 // start begins a row group.
 func (l *leafReader) start(group int, s *stream, pages []pageLocation) {
 	l.group, l.chunk, l.stream, l.pages = group, &l.file.meta.groups[group].columns[l.node.leaf], s, pages
+	l.dec.forget()
 	sp := l.chunk.span()
 	l.pos, l.end = sp.off, sp.off+sp.n
 	l.rows, l.row, l.left = l.file.meta.groups[group].rows, 0, 0

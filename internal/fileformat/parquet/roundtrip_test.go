@@ -100,3 +100,40 @@ func recordOf(fields []types.Field, cols ...arrow.Array) arrow.RecordBatch {
 	}
 	return newRecord(sc, cols)
 }
+
+// TestDictionaryWithoutEntries: a row group of nulls, written by an encoder that
+// expected few values, has a dictionary page of none.
+func TestDictionaryWithoutEntries(t *testing.T) {
+	alloc := checked(t)
+	var fields []types.Field
+	for i, typ := range []string{"INT", "BIGINT", "STRING", "DECIMAL(30,2)", "TIMESTAMP(9)", "DOUBLE", "ARRAY<INT>"} {
+		fields = append(fields, field(i, fmt.Sprintf("c%d", i), typ))
+	}
+	var rows [][]types.Value
+	for i := range 320 {
+		if i >= 160 {
+			rows = append(rows, make([]types.Value, len(fields)))
+			continue
+		}
+		v := int64(i % 2)
+		rows = append(rows, []types.Value{
+			v, v, fmt.Sprint("a text ", v), decimalValue(v), types.Instant{Millis: v}, float64(v), []types.Value{v, v},
+		})
+	}
+	rec := record(t, alloc, fields, rows)
+	defer rec.Release()
+	fs, _ := write(t, fields, fileformat.WriteOptions{Mem: alloc, Options: map[string]string{
+		"parquet.page.row.count.limit": "20", "parquet.block.size": "1",
+	}}, rec)
+	f := open(t, fs, alloc)
+	empty := 0
+	for _, c := range f.meta.groups[1].columns {
+		if c.dictOffset > 0 {
+			empty++
+		}
+	}
+	if len(f.meta.groups) != 2 || empty == 0 {
+		t.Fatalf("%d row groups, %d dictionaries in the second: the test needs them", len(f.meta.groups), empty)
+	}
+	sameRows(t, rowsOf(t, f, fileformat.ReadRequest{Columns: fields, BatchRows: 50}), textOf(fields, rec))
+}
