@@ -30,7 +30,7 @@ type container struct {
 }
 
 // openContainer reads the header of a container that data holds as a whole.
-func openContainer(data []byte) (*container, error) {
+func openContainer(data []byte, schemas *schemaCache) (*container, error) {
 	const op = "reading Avro container"
 	switch {
 	case bytes.HasPrefix(data, []byte(containerMagic)):
@@ -52,7 +52,7 @@ func openContainer(data []byte) (*container, error) {
 		return nil, tarnerr.Trace("reading header of Avro container", c.err)
 	}
 	var err error
-	if f.schema, err = parseSchema(meta[schemaKey]); err != nil {
+	if f.schema, err = schemas.node(meta[schemaKey]); err != nil {
 		return nil, err
 	}
 	if f.codec, err = codecByAvroName(string(meta[codecKey])); err != nil {

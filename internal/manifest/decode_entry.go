@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/datafile"
@@ -30,7 +31,7 @@ type EntryFilter struct {
 
 // entryDecoder reads the entries of one manifest.
 type entryDecoder struct {
-	reader *recordReader[entryState]
+	plan   *entryPlan
 	state  entryState
 	filter EntryFilter
 }
@@ -40,9 +41,8 @@ type entryState struct {
 	Entry
 	version int32
 	metas   []datafile.Meta // slab that File points into
-	files   *recordReader[datafile.Meta]
+	plan    *entryPlan
 	filter  *EntryFilter
-	early   bool // the columns before _FILE suffice to filter by
 	refused bool
 	last    binaryrow.Row // partition of the entry before
 }
@@ -74,13 +74,13 @@ var entryColumns = columns[entryState]{
 	"_BUCKET":        func(c *cursor, n *node, s *entryState) { s.Bucket, _ = c.intOf(n) },
 	"_TOTAL_BUCKETS": func(c *cursor, n *node, s *entryState) { s.TotalBuckets, _ = c.intOf(n) },
 	"_FILE": func(c *cursor, n *node, s *entryState) {
-		if s.early && !s.filter.takes(&s.Entry) {
+		if s.plan.early && !s.filter.takes(&s.Entry) {
 			s.refused = true
 			c.skip(n)
 			return
 		}
 		s.File = &piece(&s.metas, 1)[0]
-		if !s.files.read(c, s.File) {
+		if !s.plan.files.read(c, s.File) {
 			c.fail("entry without a file")
 		}
 	},
@@ -131,23 +131,23 @@ var sources = func() [2]*datafile.Source {
 	return [2]*datafile.Source{&a, &c}
 }()
 
-// newEntryDecoder compiles a manifest's schema.
-func newEntryDecoder(schema *node, filter EntryFilter) (*entryDecoder, error) {
-	known := columns[entryState]{}
-	for name, read := range entryColumns {
-		known[name] = read
-	}
-	r, err := compile(schema, known, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE")
+// newEntryPlan resolves a manifest's schema.
+func newEntryPlan(schema *node) (*entryPlan, error) {
+	entry, err := compile(schema, entryColumns, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE")
 	if err != nil {
 		return nil, err
 	}
-	d := &entryDecoder{reader: r, filter: filter}
-	if d.state.files, err = newMetaReader(fieldNode(schema, "_FILE")); err != nil {
+	files, err := newMetaReader(fieldNode(schema, "_FILE"))
+	if err != nil {
 		return nil, err
 	}
-	d.state.filter = &d.filter
-	d.state.early = fileComesLast(schema)
-	return d, nil
+	return &entryPlan{entry: entry, files: files, early: fileComesLast(schema)}, nil
+}
+
+func newEntryDecoder(plan *entryPlan, filter EntryFilter) *entryDecoder {
+	d := &entryDecoder{plan: plan, filter: filter}
+	d.state.plan, d.state.filter = plan, &d.filter
+	return d
 }
 
 // newMetaReader compiles the schema of _FILE, whose statistics are records of their own.
@@ -206,9 +206,14 @@ func fileComesLast(schema *node) bool {
 // block appends the entries of one block that the filter takes.
 func (d *entryDecoder) block(c *cursor, count int, out []Entry) ([]Entry, error) {
 	s := &d.state
+	if d.filter.Partition == nil && d.filter.Bucket == nil && d.filter.Kind == nil {
+		// Most will be kept. The count is the writer's word, the bytes are there.
+		const leastBytes = 64
+		out = slices.Grow(out, min(count, len(c.buf)/leastBytes))
+	}
 	for range count {
 		s.Entry, s.refused, s.version = Entry{}, false, entryVersion
-		if !d.reader.read(c, s) {
+		if !d.plan.entry.read(c, s) {
 			c.fail("manifest holds a null record")
 		}
 		if c.err != nil {
@@ -230,7 +235,7 @@ func (d *entryDecoder) block(c *cursor, count int, out []Entry) ([]Entry, error)
 
 func (d *entryDecoder) takes(e *Entry) bool {
 	f := &d.filter
-	if !d.state.early && !f.takes(e) || f.Level != nil && !f.Level(e.File.Level) || f.Keep != nil && !f.Keep(e) {
+	if !d.plan.early && !f.takes(e) || f.Level != nil && !f.Level(e.File.Level) || f.Keep != nil && !f.Keep(e) {
 		return false
 	}
 	if f.WithoutStats {

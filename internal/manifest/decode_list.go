@@ -27,9 +27,9 @@ var listColumns = columns[listRow]{
 }
 
 // decodeList reads a whole manifest list.
-func decodeList(cs *codecs, data []byte) ([]FileMeta, error) {
+func decodeList(cs *codecs, schemas *schemaCache, data []byte) ([]FileMeta, error) {
 	var out []FileMeta
-	err := decodeRecords(cs, data, func(schema *node) (*recordReader[listRow], error) {
+	err := decodeRecords(cs, schemas, data, func(schema *node) (*recordReader[listRow], error) {
 		known := columns[listRow]{}
 		for name, read := range listColumns {
 			known[name] = read
@@ -147,9 +147,9 @@ func vectorRanges(c *cursor, n *node, r *recordReader[VectorRange]) []VectorRang
 }
 
 // decodeIndex reads a whole index manifest.
-func decodeIndex(cs *codecs, data []byte) ([]IndexEntry, error) {
+func decodeIndex(cs *codecs, schemas *schemaCache, data []byte) ([]IndexEntry, error) {
 	var out []IndexEntry
-	err := decodeRecords(cs, data, compileIndex, func(e *indexRow) error {
+	err := decodeRecords(cs, schemas, data, compileIndex, func(e *indexRow) error {
 		if e.version != indexVersion {
 			return tarnerr.New(tarnerr.Unsupported, "reading index manifest", "format of another release", "version", e.version)
 		}
@@ -161,8 +161,8 @@ func decodeIndex(cs *codecs, data []byte) ([]IndexEntry, error) {
 
 // decodeRecords reads every record of a container, of the schema that the
 // writer's compiles to, and gives each to take.
-func decodeRecords[T any](cs *codecs, data []byte, compile func(schema *node) (*recordReader[T], error), take func(*T) error) error {
-	f, err := openContainer(data)
+func decodeRecords[T any](cs *codecs, schemas *schemaCache, data []byte, compile func(schema *node) (*recordReader[T], error), take func(*T) error) error {
+	f, err := openContainer(data, schemas)
 	if err != nil {
 		return err
 	}

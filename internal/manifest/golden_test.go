@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tarnlake/tarn/fileio"
-	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/golden"
 	"github.com/tarnlake/tarn/internal/layout"
@@ -182,7 +181,7 @@ func sameBytes(t *testing.T, fio fileio.FileIO, file, schema string, n int, reco
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := openContainer(want)
+	f, err := openContainer(want, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +209,7 @@ func sameBytes(t *testing.T, fio fileio.FileIO, file, schema string, n int, reco
 	if f.codec == codecNull && !bytes.Equal(got.Bytes(), want) {
 		t.Fatalf("%s: bytes differ", file)
 	}
-	ours, err := openContainer(got.Bytes())
+	ours, err := openContainer(got.Bytes(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,5 +230,3 @@ func sameBytes(t *testing.T, fio fileio.FileIO, file, schema string, n int, reco
 		}
 	}
 }
-
-var _ = mem.Posix

@@ -42,6 +42,8 @@ type Store struct {
 	cfg    Config
 	codec  codec
 	codecs *codecs
+	// schemas are those of the containers read so far.
+	schemas *schemaCache
 }
 
 // NewStore returns a store. Unsupported when it cannot write manifest.compression.
@@ -60,7 +62,7 @@ func NewStore(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{cfg: cfg, codec: c, codecs: cs}, nil
+	return &Store{cfg: cfg, codec: c, codecs: cs, schemas: newSchemaCache()}, nil
 }
 
 // ReadManifest reads the entries of a manifest that the filter takes, in order.
@@ -90,14 +92,15 @@ func checkSize(data []byte, want int64) error {
 }
 
 func (s *Store) decodeEntries(data []byte, filter EntryFilter) ([]Entry, error) {
-	f, err := openContainer(data)
+	f, err := openContainer(data, s.schemas)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newEntryDecoder(f.schema, filter)
+	plan, err := s.schemas.plan(f.schema)
 	if err != nil {
 		return nil, err
 	}
+	d := newEntryDecoder(plan, filter)
 	var out []Entry
 	var scratch []byte
 	c := cursor{own: filter.WithoutStats, noStats: filter.WithoutStats && filter.Keep == nil}
@@ -197,7 +200,7 @@ func (s *Store) ReadList(ctx context.Context, name string, size *int64) ([]FileM
 			return nil, tarnerr.Trace("reading manifest list", err, "path", path)
 		}
 	}
-	metas, err := decodeList(s.codecs, data)
+	metas, err := decodeList(s.codecs, s.schemas, data)
 	if err != nil {
 		return nil, tarnerr.Trace("reading manifest list", err, "path", path)
 	}
@@ -212,7 +215,7 @@ func (s *Store) ReadIndex(ctx context.Context, name string) ([]IndexEntry, error
 	if err != nil {
 		return nil, tarnerr.Trace("reading index manifest", err)
 	}
-	entries, err := decodeIndex(s.codecs, data)
+	entries, err := decodeIndex(s.codecs, s.schemas, data)
 	return entries, tarnerr.Trace("reading index manifest", err, "path", path)
 }
 

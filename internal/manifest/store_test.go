@@ -366,8 +366,8 @@ func FuzzContainer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for i, read := range []func() error{
 			func() error { _, err := s.decodeEntries(data, EntryFilter{}); return err },
-			func() error { _, err := decodeList(s.codecs, data); return err },
-			func() error { _, err := decodeIndex(s.codecs, data); return err },
+			func() error { _, err := decodeList(s.codecs, s.schemas, data); return err },
+			func() error { _, err := decodeIndex(s.codecs, s.schemas, data); return err },
 		} {
 			if err := read(); err != nil {
 				if k := tarnerr.KindOf(err); k != tarnerr.Corrupt && k != tarnerr.Unsupported {

@@ -193,7 +193,7 @@ func TestAnotherLibraryReadsOurs(t *testing.T) {
 			s, fio := newTestStore(t, func(c *Config) { c.Compression = compression })
 			rapid.Check(t, func(r *rapid.T) {
 				var entries []Entry
-				for range rapid.IntRange(1, 20).Draw(r, "entries") {
+				for range rapid.IntRange(1, 5).Draw(r, "entries") {
 					entries = append(entries, genEntry(r))
 				}
 				ctx := context.Background()
@@ -288,7 +288,7 @@ func TestWeReadAnotherLibrarys(t *testing.T) {
 					r.Fatal(err)
 				}
 				var entries []Entry
-				for range rapid.IntRange(1, 8).Draw(r, "entries") {
+				for range rapid.IntRange(1, 5).Draw(r, "entries") {
 					e := genEntry(r)
 					entries = append(entries, e)
 					var v any = avroOf(e)
@@ -348,11 +348,12 @@ func FuzzEntryBlock(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	plan, err := newEntryPlan(schema)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := newEntryDecoder(schema, EntryFilter{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := newEntryDecoder(plan, EntryFilter{})
 		got, err := d.block(&cursor{buf: data}, 1, nil)
 		var e avroEntry
 		rest, theirErr := theirs.Decode(data, &e)
