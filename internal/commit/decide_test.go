@@ -1,0 +1,209 @@
+package commit
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/tarnlake/tarn/internal/binaryrow"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// TestDecisions runs the pure decisions of a commit on text, without any storage:
+// how messages become snapshots, what is refused, how long to wait.
+func TestDecisions(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "changes":
+				buckets := 1
+				d.MaybeScanArgs(t, "buckets", &buckets)
+				written, compacted := changesOf(parseMessages(t, d.Input), int32(buckets))
+				return show(written) + show(compacted)
+			case "waits":
+				return waits(t, d)
+			case "identity":
+				return identities(t, d)
+			}
+			t.Fatalf("no such command: %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// parseMessages reads a message per line: `partition bucket [of N] part:file …`.
+func parseMessages(t *testing.T, in string) []*commitmsg.Message {
+	t.Helper()
+	var out []*commitmsg.Message
+	for _, line := range strings.Split(strings.TrimSpace(in), "\n") {
+		words := strings.Fields(line)
+		bucket, err := strconv.Atoi(words[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &commitmsg.Message{Partition: partition(t, words[0]), Bucket: int32(bucket)}
+		words = words[2:]
+		if len(words) > 1 && words[0] == "of" {
+			n, err := strconv.Atoi(words[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := int32(n)
+			m.TotalBuckets, words = &total, words[2:]
+		}
+		for _, w := range words {
+			part, name, _ := strings.Cut(w, ":")
+			f := &datafile.Meta{FileName: name, RowCount: 10, FileSize: 100}
+			index := manifest.IndexEntry{FileName: name, IndexType: "HASH"}
+			if strings.HasPrefix(name, "dv") {
+				index.IndexType = deletionVectors
+			}
+			switch part {
+			case "new":
+				m.NewFiles = append(m.NewFiles, f)
+			case "deleted":
+				m.DeletedFiles = append(m.DeletedFiles, f)
+			case "changelog":
+				m.ChangelogFiles = append(m.ChangelogFiles, f)
+			case "index":
+				m.NewIndex = append(m.NewIndex, index)
+			case "before":
+				m.CompactBefore = append(m.CompactBefore, f)
+			case "after":
+				m.CompactAfter = append(m.CompactAfter, f)
+			default:
+				t.Fatalf("no such part: %s", part)
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func partition(t *testing.T, name string) binaryrow.Row {
+	t.Helper()
+	r, err := binaryrow.Encode([]types.Type{{Root: types.VarChar, Length: types.MaxLength}}, []types.Value{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func show(c change) string {
+	if c.empty() {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s records=%d\n", c.kind, c.records())
+	for _, e := range c.files {
+		fmt.Fprintf(&b, "  %s bucket %d of %d %s\n", e.Kind, e.Bucket, e.TotalBuckets, e.File.FileName)
+	}
+	for _, e := range c.changelog {
+		fmt.Fprintf(&b, "  changelog %s\n", e.File.FileName)
+	}
+	for _, e := range c.index {
+		fmt.Fprintf(&b, "  %s index %s\n", e.Kind, e.FileName)
+	}
+	if err := c.check(); err != nil {
+		fmt.Fprintf(&b, "  refused: %v: %v\n", tarnerr.KindOf(err), err)
+	}
+	return b.String()
+}
+
+// waits lists the shortest and longest pause before each retry, until the limits end it.
+func waits(t *testing.T, d *datadriven.TestData) string {
+	r := DefaultRetry()
+	duration := func(key string, to *time.Duration) {
+		if !d.HasArg(key) {
+			return
+		}
+		var s string
+		d.ScanArgs(t, key, &s)
+		v, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*to = v
+	}
+	d.MaybeScanArgs(t, "retries", &r.MaxRetries)
+	duration("timeout", &r.Timeout)
+	duration("min", &r.MinWait)
+	duration("max", &r.MaxWait)
+	var b strings.Builder
+	var elapsed time.Duration
+	for n := 0; r.again(n, elapsed); n++ {
+		if n == 12 {
+			return b.String() + "and so on\n"
+		}
+		lo, hi := r.wait(n, 0), r.wait(n, 1)
+		fmt.Fprintf(&b, "%v to %v\n", lo, hi)
+		elapsed += lo
+	}
+	return b.String() + "over\n"
+}
+
+// identities tells which snapshots, one per line, are of the commit named by the arguments.
+func identities(t *testing.T, d *datadriven.TestData) string {
+	id := identity{identifier: 7, kind: snapshot.Append}
+	d.ScanArgs(t, "user", &id.user)
+	d.ScanArgs(t, "delta", &id.delta)
+	batch := d.HasArg("batch")
+	if batch {
+		id.identifier = snapshot.BatchIdentifier
+	}
+	var b strings.Builder
+	for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
+		w := strings.Fields(line)
+		s := &snapshot.Snapshot{CommitUser: w[0], CommitKind: snapshot.CommitKind(w[2]), DeltaManifestList: w[3]}
+		s.CommitIdentifier, _ = strconv.ParseInt(w[1], 10, 64)
+		if w[1] == "batch" {
+			s.CommitIdentifier = snapshot.BatchIdentifier
+		}
+		fmt.Fprintf(&b, "%v\n", id.matches(s))
+	}
+	return b.String()
+}
+
+func TestIntentNames(t *testing.T) {
+	at := layout.Table{Dir: "/w/t"}
+	name := func(i intent) string { return i.path(at) }
+	long := strings.Repeat("u", 200)
+	names := []string{
+		name(intent{User: "u", Identifier: 7, Kind: snapshot.Append}),
+		name(intent{User: "u", Identifier: 7, Kind: snapshot.Compact}),
+		name(intent{User: "u", Identifier: 8, Kind: snapshot.Append}),
+		name(intent{User: "u/../../x", Identifier: 7, Kind: snapshot.Append}),
+		name(intent{User: "u_.._.._x", Identifier: 7, Kind: snapshot.Append}),
+		name(intent{User: long, Identifier: 7, Kind: snapshot.Append}),
+		name(intent{User: long + "v", Identifier: 7, Kind: snapshot.Append}),
+		name(intent{User: "", Identifier: 7, Kind: snapshot.Append}),
+		name(intent{User: "u", Identifier: snapshot.BatchIdentifier, Kind: snapshot.Append, Files: []string{"a"}}),
+		name(intent{User: "u", Identifier: snapshot.BatchIdentifier, Kind: snapshot.Append, Files: []string{"b"}}),
+	}
+	seen := slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(seen) != len(names) {
+		t.Errorf("two commits share an intent: %v", names)
+	}
+	for _, n := range names {
+		if rest, ok := strings.CutPrefix(n, "/w/t/.tarn/commit/"); !ok || strings.Contains(rest, "/") || len(rest) > 150 {
+			t.Errorf("%s lies elsewhere", n)
+		}
+	}
+	if names[0] != "/w/t/.tarn/commit/u-7-append.json" {
+		t.Errorf("%s", names[0])
+	}
+	if n := name(intent{User: "u", Identifier: 7, Kind: snapshot.Append}); n != names[0] {
+		t.Error("the name of an intent changes")
+	}
+}
