@@ -15,6 +15,10 @@ import (
 // halfway its effect, on every kind of storage. Rows are then the old or the
 // new ones, all of them, the error says which, and the table works on.
 func TestEveryCallOfWriteAndCommitFails(t *testing.T) {
+	whens := []faultio.When{faultio.Before, faultio.After, faultio.Halfway}
+	if testing.Short() {
+		whens = whens[1:2]
+	}
 	for kind, spec := range map[string]schema.Spec{"append": appendSpec(), "key": keySpec()} {
 		for _, profile := range mem.Profiles {
 			t.Run(kind+"/"+profile.String(), func(t *testing.T) {
@@ -35,7 +39,7 @@ func TestEveryCallOfWriteAndCommitFails(t *testing.T) {
 					refusedBeforeAnyCall(t, as(profile, fs))
 					return
 				}
-				faultio.Sweep(t, []faultio.When{faultio.Before, faultio.After, faultio.Halfway}, func(t *testing.T, plan faultio.Plan) int {
+				faultio.Sweep(t, whens, func(t *testing.T, plan faultio.Plan) int {
 					f := newFixture(t)
 					storage := as(profile, fs)
 					faulty := faultio.New(storage, nil)
