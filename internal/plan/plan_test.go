@@ -33,7 +33,7 @@ import (
 //	plan [limit=N] [snapshot=N] [workers=N]      a predicate
 //
 // A file is described by p=PARTITION b=BUCKET of=TOTAL level=N rows=N size=N
-// key=MIN..MAX seq=MIN..MAX deletes=N|unknown schema=N dense=COL,…, and by
+// key=MIN..MAX seq=MIN..MAX deletes=N|unknown schema=N dense=COL,… cut=STATISTICS, and by
 // COL:MIN..MAX/NULLS for the statistics of a column (key:… for key statistics).
 func TestText(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -191,6 +191,7 @@ func (tb *planTable) parseFile(t *testing.T, words []string) manifest.Entry {
 	}
 	e.File = f
 	stats := map[string][]string{}
+	cut := -1
 	number := func(v string) int64 {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil {
@@ -231,6 +232,8 @@ func (tb *planTable) parseFile(t *testing.T, words []string) manifest.Entry {
 			}
 		case "schema":
 			f.SchemaID = number(v)
+		case "cut":
+			cut = int(number(v))
 		case "dense":
 			f.ValueStatsCols = strings.FieldsFunc(v, func(r rune) bool { return r == ',' })
 			if f.ValueStatsCols == nil {
@@ -250,6 +253,9 @@ func (tb *planTable) parseFile(t *testing.T, words []string) manifest.Entry {
 	covered := written.Fields
 	if f.ValueStatsCols != nil {
 		covered = written.Select(f.ValueStatsCols)
+	}
+	if cut >= 0 {
+		covered = covered[:cut]
 	}
 	f.ValueStats = encodeStats(t, covered, stats)
 	if v, ok := stats["key"]; ok {

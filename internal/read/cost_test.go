@@ -93,9 +93,9 @@ func TestScanAllocations(t *testing.T) {
 		rows  int64
 		most  float64 // allocations for 1,000 rows
 	}{
-		{"merge", splitOf(false, files...), Request{}, 15_000, 210},
-		{"raw", splitOf(true, files[0]), Request{}, 10_000, 125},
-		{"raw, filtered", splitOf(true, files[0]), Request{Where: where(t, expr.Not{Child: expr.In{Column: "v", Values: []types.Value{5, 7000}}}, keyFields)}, 9_998, 145},
+		{"merge", splitOf(false, files...), Request{}, 15_000, 65},
+		{"raw", splitOf(true, files[0]), Request{}, 10_000, 38},
+		{"raw, filtered", splitOf(true, files[0]), Request{Where: where(t, expr.Not{Child: expr.In{Column: "v", Values: []types.Value{5, 7000}}}, keyFields)}, 9_998, 53},
 	} {
 		cfg := f.config(t, nil)
 		n := testing.AllocsPerRun(3, func() {

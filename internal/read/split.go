@@ -66,12 +66,12 @@ func (s *scan) openRaw(dir string, files []*datafile.Meta) (batch.Reader, error)
 			open = append(open, func(ctx context.Context) (batch.Reader, error) {
 				cfg := s.merge
 				cfg.Schema, cfg.Output = s.rawSchema, valuesOf(len(s.raw))
-				return merge.NewReader(cfg, []batch.Reader{s.openRun(dir, lsm.Run{f}, s.where)}), nil
+				return merge.NewReader(cfg, []batch.Reader{s.openRun(dir, lsm.Run{f}, s.where, 1)}), nil
 			})
 			continue
 		}
 		open = append(open, func(ctx context.Context) (batch.Reader, error) {
-			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, s.where))
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, s.where, 1))
 		})
 	}
 	return newFinish(s, batch.Chain(s.rawSchema, open...), false), nil
@@ -103,7 +103,7 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 		open = append(open, func(context.Context) (batch.Reader, error) {
 			runs := make([]batch.Reader, len(section))
 			for i, r := range section {
-				runs[i] = s.openRun(dir, r, where)
+				runs[i] = s.openRun(dir, r, where, len(section))
 			}
 			return merge.NewReader(s.merge, runs), nil
 		})
@@ -111,19 +111,33 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 	return newFinish(s, batch.Chain(s.merge.Schema, open...), s.kind), nil
 }
 
-// openRun reads the files of a sorted run as merge rows, one after the other.
-func (s *scan) openRun(dir string, files lsm.Run, where *expr.Bound) batch.Reader {
+// openRun reads the files of a sorted run, one of several merged, as merge rows,
+// one after the other.
+func (s *scan) openRun(dir string, files lsm.Run, where *expr.Bound, among int) batch.Reader {
 	open := make([]opener, len(files))
 	for i, f := range files {
 		open[i] = func(ctx context.Context) (batch.Reader, error) {
-			return s.cfg.Files.Open(ctx, dir, f, s.request(s.run, where))
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.run, where, among))
 		}
 	}
 	return batch.Chain(s.runSchema, open...)
 }
 
-func (s *scan) request(columns []types.Field, where *expr.Bound) run.Request {
-	return run.Request{Columns: columns, Where: where, BatchRows: s.cfg.Options.ReadBatchSize, Workers: s.decoders}
+const (
+	// javaBatchRows is read.batch-size where nobody sets it. It suits Java's row
+	// iterators; columns want longer batches, so it counts as not set here.
+	javaBatchRows = 1024
+	// rows of the batches of a file, and of all files merged at one time
+	fileBatchRows, mergeBatchRows = 16 << 10, 64 << 10
+)
+
+// request reads a file that is one of several read at one time.
+func (s *scan) request(columns []types.Field, where *expr.Bound, among int) run.Request {
+	rows := s.cfg.Options.ReadBatchSize
+	if rows == javaBatchRows {
+		rows = min(max(mergeBatchRows/among, javaBatchRows), fileBatchRows)
+	}
+	return run.Request{Columns: columns, Where: where, BatchRows: rows, Workers: s.decoders}
 }
 
 // finish applies the residual predicate and the projection to the batches of a split.

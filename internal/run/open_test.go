@@ -269,3 +269,24 @@ func TestConformNested(t *testing.T) {
 		rec.Release()
 	}
 }
+
+func TestPathOfFilesElsewhere(t *testing.T) {
+	fs := mem.New(mem.Posix)
+	at := func(uri string) *datafile.Meta { return &datafile.Meta{FileName: "f.parquet", ExternalPath: &uri} }
+	for _, c := range []struct {
+		file *datafile.Meta
+		want string
+	}{
+		{&datafile.Meta{FileName: "f.parquet"}, "/w/bucket-0/f.parquet"},
+		{at(fs.URI("/elsewhere/x/f.parquet")), "/elsewhere/x/f.parquet"},
+	} {
+		if got, err := Path(fs, "/w/bucket-0", c.file); err != nil || got != c.want {
+			t.Errorf("%s: %v", got, err)
+		}
+	}
+	for _, uri := range []string{"s3://b/f.parquet", "f.parquet"} {
+		if got, err := Path(fs, "/w", at(uri)); !errors.Is(err, tarnerr.Unsupported) {
+			t.Errorf("%s lies at %s, %v", uri, got, err)
+		}
+	}
+}
