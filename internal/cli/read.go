@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -39,7 +40,11 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 			if err != nil {
 				return err
 			}
-			fields, err := outputFields(t, scan.Columns)
+			s, err := t.SchemaAt(cmd.Context(), scan.SnapshotID)
+			if err != nil {
+				return err
+			}
+			fields, err := outputFields(t.Name(), s, scan.Columns)
 			if err != nil {
 				return err
 			}
@@ -74,9 +79,8 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 	return cmd
 }
 
-// outputFields are the columns that a read prints.
-func outputFields(t table.Table, columns []string) ([]types.Field, error) {
-	s := t.Schema()
+// outputFields are the columns that a read of a table with schema s prints.
+func outputFields(name table.Identifier, s *schema.Schema, columns []string) ([]types.Field, error) {
 	if columns == nil {
 		return s.Fields, nil
 	}
@@ -90,7 +94,7 @@ func outputFields(t table.Table, columns []string) ([]types.Field, error) {
 	}
 	for _, c := range columns {
 		if s.Index(c) < 0 {
-			return nil, tarnerr.New(tarnerr.Invalid, "reading table", "no such column", "table", t.Name(), "column", c).
+			return nil, tarnerr.New(tarnerr.Invalid, "reading table", "no such column", "table", name, "column", c).
 				WithHint("The columns are %v.", names)
 		}
 	}

@@ -27,7 +27,11 @@ func (p *player) expect(ctx context.Context, id table.Identifier, text json.RawM
 	if err != nil {
 		return err
 	}
-	fields := t.Schema().Fields
+	s, err := t.SchemaAt(ctx, op.Snapshot)
+	if err != nil {
+		return err
+	}
+	fields := s.Fields
 	scan := table.Scan{Columns: op.Project, SnapshotID: op.Snapshot}
 	if op.Filter != "" {
 		if scan.Where, err = parseFilter(op.Filter, fields); err != nil {
@@ -35,7 +39,7 @@ func (p *player) expect(ctx context.Context, id table.Identifier, text json.RawM
 		}
 	}
 	if op.Project != nil {
-		fields = t.Schema().Select(op.Project)
+		fields = s.Select(op.Project)
 	}
 	rows, err := readRows(fields, op.Rows, false)
 	if err != nil {
