@@ -1,0 +1,131 @@
+package write
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/types"
+)
+
+// costTable has a text key in two buckets, so that neither order nor routing is the cheapest case.
+func costTable(keyed bool) schema.Spec {
+	s := schema.Spec{
+		Fields: []types.Field{
+			field("k", types.VarChar, false), field("n", types.BigInt, true), field("d", types.Double, true), field("v", types.VarChar, true),
+		},
+		Options: map[string]string{},
+	}
+	if keyed {
+		s.PrimaryKeys = []string{"k"}
+		s.Options["bucket"] = "2"
+	}
+	return s
+}
+
+// costRows makes n rows whose keys come in no order, a tenth of them twice.
+func costRows(f *fixture, n int) arrow.RecordBatch {
+	values := make([][]types.Value, n)
+	for i := range values {
+		k := uint32(i%(n*9/10)) * 2654435761
+		values[i] = []types.Value{fmt.Sprintf("key-%010d", k), int64(i), float64(i) / 3, fmt.Sprintf("v%d", i%100)}
+	}
+	return f.batchOf(nil, values...)
+}
+
+// discard is a file format that writes nothing: what is left is the stage itself.
+type discard struct{ fileformat.Format }
+
+func (discard) Name() string { return "discard" }
+func (discard) NewWriter(w fileio.Writer, fields []types.Field, _ fileformat.WriteOptions) (fileformat.Writer, error) {
+	return &discarded{w: w, columns: len(fields)}, nil
+}
+
+type discarded struct {
+	w       fileio.Writer
+	rows    int64
+	columns int
+}
+
+func (d *discarded) Write(_ context.Context, rec arrow.RecordBatch) error {
+	d.rows += rec.NumRows()
+	return nil
+}
+func (d *discarded) Size() int64  { return d.rows }
+func (d *discarded) Abort() error { return d.w.Abort() }
+func (d *discarded) Close(context.Context) (fileformat.Summary, error) {
+	return fileformat.Summary{RowCount: d.rows, Columns: make([]fileformat.ColumnStats, d.columns)}, d.w.Close()
+}
+
+// Checking, routing, buffering, sorting, merging and gathering allocate per
+// batch and per file, not per row.
+func TestAllocationsPerRow(t *testing.T) {
+	for _, keyed := range []bool{false, true} {
+		f := newFixture(t, costTable(keyed))
+		f.cfg.Mem = memory.NewGoAllocator()
+		f.cfg.Format = discard{}
+		flush := func(n int) float64 {
+			rec := costRows(f, n)
+			defer rec.Release()
+			return testing.AllocsPerRun(3, func() {
+				w := f.writer()
+				if err := w.Write(context.Background(), rec); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.Prepare(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				w.Close()
+			})
+		}
+		const steps = 8
+		more := flush(2*steps*flushRows) - flush(steps*flushRows)
+		most := 1.0 // per 16 384 rows
+		if keyed {
+			most = 44 // a gather of five columns, of which two are text
+		}
+		if per := more / steps; per > most {
+			t.Errorf("keyed=%v: %v allocations per %d rows, at most %v", keyed, per, flushRows, most)
+		}
+	}
+}
+
+// BenchmarkBufferAndFlush takes batches of 8192 rows into the buffer and flushes
+// 200 000 rows at a time; the metric is time per row.
+func BenchmarkBufferAndFlush(b *testing.B) {
+	for _, keyed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("keyed=%v", keyed), func(b *testing.B) {
+			f := newFixture(b, costTable(keyed))
+			f.cfg.Mem = memory.NewGoAllocator()
+			f.cfg.Workers = 2
+			const rows = 200_000
+			rec := costRows(f, rows)
+			defer rec.Release()
+			b.ReportAllocs()
+			for b.Loop() {
+				w := f.writer()
+				for at := int64(0); at < rows; at += 8192 {
+					part := rec.NewSlice(at, min(rows, at+8192))
+					if err := w.Write(context.Background(), part); err != nil {
+						b.Fatal(err)
+					}
+					part.Release()
+				}
+				if _, err := w.Prepare(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+				if err := w.Close(); err != nil {
+					b.Fatal(err)
+				}
+				f.fs.Remove(f.fs.Paths()...)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+		})
+	}
+}
