@@ -99,35 +99,45 @@ func gatherBytes[O int32 | int64](mem memory.Allocator, dt arrow.DataType, srcs 
 			bytes[i] = s.Buffers()[2].Bytes()
 		}
 	}
+	offsets := newBuffer(mem, (len(refs)+1)*int(unsafe.Sizeof(O(0))))
+	dst := reinterpret[O](offsets.Bytes())
 	total := int64(0)
-	for rest := refs; len(rest) > 0; {
-		n := run(rest)
-		off, row := views[rest[0].Source()], rest[0].Row()
-		total += int64(off[row+n] - off[row])
-		rest = rest[n:]
+	dst[0] = 0
+	for i, r := range refs {
+		off, row := views[r>>32], uint32(r)
+		total += int64(off[row+1] - off[row])
+		dst[i+1] = O(total)
 	}
 	if int64(O(total)) != total || (unsafe.Sizeof(O(0)) == 4 && total > maxOffset) {
+		offsets.Release()
 		return nil, ErrTooLarge
 	}
 	valid, nulls := validity(mem, srcs, refs)
-	offsets := newBuffer(mem, (len(refs)+1)*int(unsafe.Sizeof(O(0))))
 	data := newBuffer(mem, int(total))
-	dst, out := reinterpret[O](offsets.Bytes()), data.Bytes()
-	var at O
-	dst[0] = 0
+	out := data.Bytes()
 	for i := 0; i < len(refs); {
 		n := run(refs[i:])
-		src, row := refs[i].Source(), refs[i].Row()
-		off := views[src][row : row+n+1]
-		copy(out[at:], bytes[src][off[0]:off[n]])
-		shift := at - off[0]
-		for k, o := range off[1:] {
-			dst[i+k+1] = o + shift
-		}
-		at += off[n] - off[0]
+		src, at := refs[i].Source(), int(dst[i])
+		copyBytes(out, at, bytes[src], int(views[src][refs[i].Row()]), int(dst[i+n])-at)
 		i += n
 	}
 	return finish(dt, len(refs), []*memory.Buffer{valid, offsets, data}, nil, nulls), nil
+}
+
+// copyBytes copies n bytes from src[from:] to dst[at:]. Short strings, which most
+// are, go as two words of fixed size when both sides have room for them: what is
+// written too much lies where the following rows are written later.
+func copyBytes(dst []byte, at int, src []byte, from, n int) {
+	const word = 16
+	if n <= 2*word && at+2*word <= len(dst) && from+2*word <= len(src) {
+		d, s := unsafe.Pointer(&dst[at]), unsafe.Pointer(&src[from])
+		*(*[word]byte)(d) = *(*[word]byte)(s)
+		if n > word {
+			*(*[word]byte)(unsafe.Add(d, word)) = *(*[word]byte)(unsafe.Add(s, word))
+		}
+		return
+	}
+	copy(dst[at:at+n], src[from:from+n])
 }
 
 // values is buffer number at of a column as values of type T from the column's
