@@ -80,12 +80,6 @@ func (c *cursor) bytes() []byte {
 	return b
 }
 
-func (c *cursor) str() string {
-	b := c.bytes()
-	// Neither the block nor the arena is written after this.
-	return unsafe.String(unsafe.SliceData(b), len(b))
-}
-
 // enter resolves a union to the branch the value has; a null gives nil.
 func (c *cursor) enter(n *node) *node {
 	if n.kind == kindUnion {
@@ -210,6 +204,7 @@ func (c *cursor) bytesOf(n *node) (v []byte, ok bool) {
 
 func (c *cursor) strOf(n *node) (v string, ok bool) {
 	b, ok := c.bytesOf(n)
+	// Neither the block nor the arena is written after this.
 	return unsafe.String(unsafe.SliceData(b), len(b)), ok
 }
 

@@ -71,6 +71,9 @@ func BenchmarkReadManifest(b *testing.B) {
 				}
 				entries = append(entries, e)
 			}
+			if len(entries) != benchEntries {
+				b.Fatal(len(entries))
+			}
 			rd.Close()
 		}
 		perSecond(b)

@@ -123,7 +123,7 @@ func TestWithoutStatsKeepsTheRest(t *testing.T) {
 			m.KeyStats, m.ValueStats, m.ValueStatsCols = datafile.EmptyStats(), datafile.EmptyStats(), []string{}
 			entries[i].File = &m
 		}
-		if diff := cmp.Diff(entries, got); diff != "" {
+		if diff := differ(entries, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", compression, diff)
 		}
 	}
@@ -160,7 +160,7 @@ func TestRolling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(entries, got); diff != "" {
+	if diff := differ(entries, got); diff != "" {
 		t.Error(diff)
 	}
 	name, size, err := s.WriteList(ctx, metas)
@@ -171,7 +171,7 @@ func TestRolling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(metas, list); diff != "" {
+	if diff := differ(metas, list); diff != "" {
 		t.Error(diff)
 	}
 	// A consumer that stops early stops the readers too.
@@ -225,7 +225,7 @@ func TestIndexManifests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := differ(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -208,14 +208,14 @@ func TestAnotherLibraryReadsOurs(t *testing.T) {
 				if err != nil {
 					r.Fatal(err)
 				}
-				if diff := cmp.Diff(entries, twmbEntries(r, data), sameEntries); diff != "" {
+				if diff := differ(entries, twmbEntries(r, data), sameEntries); diff != "" {
 					r.Fatalf("another library's reading (-want +got):\n%s", diff)
 				}
 				ours, err := s.ReadManifest(ctx, metas[0], EntryFilter{})
 				if err != nil {
 					r.Fatal(err)
 				}
-				if diff := cmp.Diff(entries, ours, sameEntries); diff != "" {
+				if diff := differ(entries, ours, sameEntries); diff != "" {
 					r.Fatalf("our reading (-want +got):\n%s", diff)
 				}
 			})
@@ -313,7 +313,7 @@ func TestWeReadAnotherLibrarys(t *testing.T) {
 					if err != nil {
 						r.Fatal(err)
 					}
-					if diff := cmp.Diff(want, got, sameEntries); diff != "" {
+					if diff := differ(want, got, sameEntries); diff != "" {
 						r.Fatalf("our reading (-want +got):\n%s", diff)
 					}
 				}
@@ -360,7 +360,7 @@ func FuzzEntryBlock(f *testing.F) {
 		if err != nil || theirErr != nil || len(rest) > 0 {
 			return
 		}
-		if diff := cmp.Diff([]Entry{e.entry()}, got, sameEntries); diff != "" {
+		if diff := differ([]Entry{e.entry()}, got, sameEntries); diff != "" {
 			t.Fatalf("another library's reading and ours:\n%s", diff)
 		}
 		again := appendEntry(nil, &got[0])
@@ -368,7 +368,7 @@ func FuzzEntryBlock(f *testing.F) {
 		if err != nil {
 			t.Fatalf("our own bytes: %v", err)
 		}
-		if diff := cmp.Diff(got, back, sameEntries); diff != "" {
+		if diff := differ(got, back, sameEntries); diff != "" {
 			t.Fatalf("read again:\n%s", diff)
 		}
 	})
