@@ -7,6 +7,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/invariants"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -27,6 +28,7 @@ func (c *Committer) settle(ctx context.Context, t *tries, landed *snapshot.Snaps
 		c.doubtful.add(t.change)
 		return
 	}
+	invariants.Check(landed != nil || !t.inDoubt(), "INV-COMMIT-3", "metadata of a commit in doubt is about to be deleted: %v", err)
 	if landed != nil {
 		c.hint(ctx, landed)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/invariants"
 	"github.com/tarnlake/tarn/internal/run"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -318,6 +319,7 @@ func (w *Writer) restore(ctx context.Context, active []int) error {
 				"table", w.cfg.Table, "partition", g.spec, "buckets", n, "option bucket", want).
 				WithHint("Set the option back, or rescale the partition with INSERT OVERWRITE first.")
 		}
+		invariants.Check(g.sequence == 0, "INV-WRITE-1", "bucket %d of %q had numbers before it was restored", g.bucket, g.spec)
 		g.sequence = held[i].MaxSequence + 1
 		g.restored = true
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/invariants"
 	"github.com/tarnlake/tarn/internal/merge"
 )
 
@@ -68,7 +69,15 @@ func (l *loaded) sorted(rows []batch.Ref, scratch *[]item) []uint32 {
 	if !l.o.keys.Exact() {
 		l.sortTies(items, rows)
 	}
-	return l.merge(items, rows)
+	out := l.merge(items, rows)
+	if invariants.Enabled {
+		for i := 1; i < len(out); i++ {
+			if l.compareKeys(rows[out[i-1]], rows[out[i]]) >= 0 {
+				invariants.Check(false, "INV-WRITE-2", "rows %d and %d of a flush are out of order or of one key", i-1, i)
+			}
+		}
+	}
+	return out
 }
 
 // sortTies orders rows of one prefix by their whole keys.
