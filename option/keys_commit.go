@@ -14,7 +14,7 @@ var commitKeys = []Key{
 	{Name: "commit.force-compact", Kind: Bool, Default: "false", State: Harmless, Note: "nothing compacts; reads merge what is there"},
 	{Name: "commit.force-create-snapshot", Kind: Bool, Default: "false"},
 	{Name: "snapshot.ignore-empty-commit", Kind: Bool, Default: Unset},
-	{Name: "commit.discard-duplicate-files", Kind: Bool, Default: "false", State: Harmless, Note: "a file committed twice is a conflict"},
+	{Name: "commit.discard-duplicate-files", Kind: Bool, Default: "false", State: RefusesWrites, Note: "files committed before are not looked for"},
 	{Name: "commit.strict-mode.last-safe-snapshot", Kind: Long, Default: Unset, State: RefusesWrites},
 	{Name: "commit.user-prefix", Default: Unset},
 	{Name: "commit.callbacks", Default: "", State: RefusesWrites, Note: "Java classes"},

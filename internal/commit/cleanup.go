@@ -28,6 +28,7 @@ func (c *Committer) settle(ctx context.Context, t *tries, landed *snapshot.Snaps
 		c.doubtful.add(t.change)
 		return
 	}
+	c.doubtful.remove(t.change)
 	invariants.Check(landed != nil || !t.inDoubt(), "INV-COMMIT-3", "metadata of a commit in doubt is about to be deleted: %v", err)
 	if landed != nil {
 		c.hint(ctx, landed)
@@ -96,6 +97,18 @@ func (d *doubtful) add(ch change) {
 	}
 	for _, e := range ch.files {
 		d.files[e.File.FileName] = true
+	}
+}
+
+// remove forgets the files of a commit that is resolved now.
+func (d *doubtful) remove(ch change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.files) == 0 {
+		return
+	}
+	for _, e := range ch.files {
+		delete(d.files, e.File.FileName)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestAllocationsPerRow(t *testing.T) {
 				w.Close()
 			})
 		}
-		const steps = 8
+		const steps = 2
 		more := flush(2*steps*flushRows) - flush(steps*flushRows)
 		most := 1.0 // per 16 384 rows
 		if keyed {
