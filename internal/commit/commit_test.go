@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio/layer"
@@ -359,5 +360,38 @@ func TestCallbacks(t *testing.T) {
 	}
 	if len(good.seen) != 1 || len(warned) != 1 || len(ends) != 1 || ends[0].Status != "SUCCEEDED" || ends[0].Snapshots[0] != 1 {
 		t.Errorf("seen %v, warned %v, ends %+v", good.seen, warned, ends)
+	}
+}
+
+// A message goes to another process as bytes and is committed there: it needs
+// nothing of its writer (INV-WRITE-4).
+func TestMessageAsBytes(t *testing.T) {
+	ctx := context.Background()
+	fs := mem.New(mem.Posix)
+	create(t, fs, seeded(1), spec(true, nil))
+	messages, err := open(t, fs, place, seeded(2)).prepare(ctx, "a", 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var received []*commitmsg.Message
+	for _, m := range messages {
+		data, err := m.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back commitmsg.Message
+		if err := back.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		received = append(received, &back)
+	}
+	if d := cmp.Diff(messages, received, cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
+	if _, err := open(t, fs, place, seeded(3)).committer().Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: received}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"1=a", "2=a"}, rows(t, fs, place)); d != "" {
+		t.Error(d)
 	}
 }
