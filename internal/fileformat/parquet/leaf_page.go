@@ -102,7 +102,6 @@ func (l *leafReader) dataPage(ctx context.Context, h pageHeader, body int64) err
 	if err != nil {
 		return err
 	}
-	l.file.pages.Add(1)
 	l.pos = body + int64(h.compressed)
 	var reps, defs []byte
 	data := b
@@ -112,7 +111,9 @@ func (l *leafReader) dataPage(ctx context.Context, h pageHeader, body int64) err
 			return pageError("levels reach beyond their page")
 		}
 		reps, defs, data = b[:h.repLen], b[h.repLen:levels], b[levels:]
-		if !h.stored && len(data) > 0 {
+		if h.stored || len(data) == 0 {
+			l.file.pages.Add(1)
+		} else {
 			if data, err = l.inflate(data, int(int64(h.uncompressed)-levels)); err != nil {
 				return err
 			}
@@ -142,10 +143,24 @@ func (l *leafReader) dataPage(ctx context.Context, h pageHeader, body int64) err
 	return l.dec.page(h.enc, data, n)
 }
 
-// inflate decompresses a data page. The buffer is free again with the next page.
+// inflate decompresses the data page that ends at pos. The buffer is free again
+// with the next page.
 func (l *leafReader) inflate(b []byte, size int) ([]byte, error) {
-	data, err := decompress(l.chunk.codec, l.inflated, b, size)
-	if err == nil && l.chunk.codec != codecNone {
+	if data, ok := l.kept.page(l.pos); ok {
+		return data, nil
+	}
+	l.file.pages.Add(1)
+	keep := l.keep && l.kept.room(size)
+	buf := l.inflated
+	if keep {
+		buf = nil
+	}
+	data, err := decompress(l.chunk.codec, buf, b, size)
+	switch {
+	case err != nil || l.chunk.codec == codecNone:
+	case keep:
+		l.kept.put(l.pos, data)
+	default:
 		l.inflated = data
 	}
 	return data, err

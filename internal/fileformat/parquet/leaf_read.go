@@ -31,6 +31,8 @@ type leafReader struct {
 	defs, reps hybrid
 	inflated   []byte
 	dictBuf    []byte
+	kept       *keptPages // that need not be decompressed again
+	keep       bool       // add to kept
 
 	// For nested columns: the levels of the current page, and those of the batch.
 	pageDefs, pageReps   []uint8
@@ -47,11 +49,14 @@ func newLeafReader(f *File, n *fileNode, dec decoder, width int, levels bool, me
 	return &leafReader{file: f, node: n, dec: dec, levels: levels, anc: n.ancestor, out: leafOut{mem: mem, width: width}}
 }
 
-// start begins a row group.
-func (l *leafReader) start(group int, s *stream, pages []pageLocation) {
-	l.group, l.chunk, l.stream, l.pages = group, &l.file.meta.groups[group].columns[l.node.leaf], s, pages
+// start begins a row group, of which parts may be loaded and pages inflated.
+func (l *leafReader) start(group int, loaded []segment, pages []pageLocation, kept *keptPages) {
+	l.stop()
+	l.kept = kept
+	l.group, l.chunk, l.pages = group, &l.file.meta.groups[group].columns[l.node.leaf], pages
 	l.dec.forget()
 	sp := l.chunk.span()
+	l.stream = &stream{file: l.file, end: sp.off + sp.n, loaded: loaded}
 	l.pos, l.end = sp.off, sp.off+sp.n
 	l.rows, l.row, l.left = l.file.meta.groups[group].rows, 0, 0
 }

@@ -216,6 +216,13 @@ func (t *filter) group(g int) bool {
 // rowRange is a run of rows of a row group.
 type rowRange struct{ from, to int64 }
 
+func rowsIn(ranges []rowRange) (n int64) {
+	for _, r := range ranges {
+		n += r.to - r.from
+	}
+	return n
+}
+
 // rows gives the rows of a row group that can match by the page index, nil for
 // all of them.
 func (t *filter) rows(ctx context.Context, g int) ([]rowRange, error) {

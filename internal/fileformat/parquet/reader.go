@@ -24,11 +24,10 @@ const (
 // reader reads columns of a file, batch by batch.
 type reader struct {
 	file      *File
-	schema    *arrow.Schema
-	columns   []*readColumn
+	columns   columnSet
 	filter    *filter
+	narrowing *narrowing // nil: pages are the finest that is skipped
 	batchRows int
-	workers   int
 
 	group  int        // the next row group to look at
 	ranges []rowRange // rows left of the current one
@@ -36,6 +35,13 @@ type reader struct {
 	last   arrow.RecordBatch
 	failed error
 	closed bool
+}
+
+// columnSet decodes columns of a file side by side.
+type columnSet struct {
+	schema  *arrow.Schema
+	columns []*readColumn
+	workers int
 }
 
 // readColumn is one column of the batches.
@@ -50,34 +56,51 @@ func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Read
 	if err := ctx.Err(); err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", f.path)
 	}
-	sc, err := types.ArrowSchema(req.Columns)
-	if err != nil {
-		return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
-	}
-	r := &reader{file: f, schema: sc, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows, workers: max(req.Workers, 1)}
+	r := &reader{file: f, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows}
 	if r.batchRows <= 0 {
 		r.batchRows = defaultBatchRows
 	}
-	for i, c := range req.Columns {
-		n := f.root.child(c)
-		b := readBuilder{file: f, mem: f.mem, nested: n != nil && n.leaf < 0}
-		if n != nil && n.element.repetition == repeated {
-			err = mismatch(n, c.Type)
-		}
-		var node *readNode
-		if err == nil {
-			node, err = b.node(n, c.Type, sc.Field(i).Type)
-		}
-		if err != nil {
-			return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
-		}
-		r.columns = append(r.columns, &readColumn{node: node, leaves: b.leaves})
+	var err error
+	if r.columns, err = f.columnSet(req.Columns, req.Workers); err != nil {
+		return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
+	}
+	if r.narrowing, err = newNarrowing(r.filter, req); err != nil {
+		return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
 	}
 	return r, nil
 }
 
+func (f *File) columnSet(fields []types.Field, workers int) (columnSet, error) {
+	s := columnSet{workers: max(workers, 1)}
+	var err error
+	if s.schema, err = types.ArrowSchema(fields); err != nil {
+		return s, err
+	}
+	for i, c := range fields {
+		n := f.root.child(c)
+		if n != nil && n.element.repetition == repeated {
+			return s, mismatch(n, c.Type)
+		}
+		if err := s.add(f, n, c.Type, s.schema.Field(i).Type); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// add adds the column of node n, all null when n is nil.
+func (s *columnSet) add(f *File, n *fileNode, want types.Type, dt arrow.DataType) error {
+	b := readBuilder{file: f, mem: f.mem, nested: n != nil && n.leaf < 0}
+	node, err := b.node(n, want, dt)
+	if err != nil {
+		return err
+	}
+	s.columns = append(s.columns, &readColumn{node: node, leaves: b.leaves})
+	return nil
+}
+
 // Schema implements [batch.Reader].
-func (r *reader) Schema() *arrow.Schema { return r.schema }
+func (r *reader) Schema() *arrow.Schema { return r.columns.schema }
 
 // Next implements [batch.Reader].
 func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
@@ -128,7 +151,7 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 			r.ranges = r.ranges[1:]
 		}
 	}
-	return r.decode(ctx, pieces, r.rows-left)
+	return r.columns.decode(ctx, pieces, r.rows-left)
 }
 
 // openGroup decides what to read of a row group and starts reading it.
@@ -150,32 +173,36 @@ func (r *reader) openGroup(ctx context.Context, g int) error {
 	var spans []span
 	var size int64
 	pages := map[*leafReader][]pageLocation{}
-	for _, c := range r.columns {
-		for _, l := range c.leaves {
-			chunk := &group.columns[l.node.leaf]
-			size += chunk.uncompressed
-			if whole {
-				spans = append(spans, chunk.span())
-				continue
-			}
-			p, err := r.file.offsetIndex(ctx, g, l.node)
-			if err != nil {
-				return err
-			}
-			pages[l] = p
-			spans = append(spans, wantedSpans(chunk, p, ranges)...)
+	for l := range r.columns.leaves {
+		chunk := &group.columns[l.node.leaf]
+		size += chunk.uncompressed
+		if whole {
+			spans = append(spans, chunk.span())
+			continue
 		}
+		p, err := r.file.offsetIndex(ctx, g, l.node)
+		if err != nil {
+			return err
+		}
+		pages[l] = p
+		spans = append(spans, wantedSpans(chunk, p, ranges)...)
 	}
 	loaded, err := r.file.gather(ctx, spans)
 	if err != nil {
 		return err
 	}
-	for _, c := range r.columns {
-		for _, l := range c.leaves {
-			sp := group.columns[l.node.leaf].span()
-			l.stop()
-			l.start(g, &stream{file: r.file, end: sp.off + sp.n, loaded: loaded}, pages[l])
+	var kept map[*fileNode]*keptPages
+	if loaded != nil && r.narrowing != nil {
+		before := rowsIn(ranges)
+		if ranges, kept, err = r.narrowing.rows(ctx, g, ranges, loaded, r.batchRows); err != nil || len(ranges) == 0 {
+			return err
 		}
+		if rowsIn(ranges) > before/2 {
+			r.narrowing = nil // not worth it for the next row group
+		}
+	}
+	for l := range r.columns.leaves {
+		l.start(g, loaded, pages[l], kept[l.node])
 	}
 	r.ranges, r.rows = ranges, r.batchRows
 	if per := size / group.rows; per > 0 {
@@ -211,10 +238,21 @@ func wantedSpans(chunk *chunkMeta, pages []pageLocation, ranges []rowRange) []sp
 	return out
 }
 
+// leaves yields the readers of all leaves.
+func (s *columnSet) leaves(yield func(*leafReader) bool) {
+	for _, c := range s.columns {
+		for _, l := range c.leaves {
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
 // decode reads the pieces of every column, side by side.
-func (r *reader) decode(ctx context.Context, pieces []piece, rows int) (arrow.RecordBatch, error) {
+func (s *columnSet) decode(ctx context.Context, pieces []piece, rows int) (arrow.RecordBatch, error) {
 	work := func(i int) error {
-		c := r.columns[i]
+		c := s.columns[i]
 		for _, l := range c.leaves {
 			if err := l.read(ctx, pieces); err != nil {
 				return err
@@ -227,19 +265,19 @@ func (r *reader) decode(ctx context.Context, pieces []piece, rows int) (arrow.Re
 		}
 		return err
 	}
-	if err := r.eachColumn(work); err != nil {
-		for _, c := range r.columns {
+	if err := s.eachColumn(work); err != nil {
+		for _, c := range s.columns {
 			c.release()
 		}
 		return nil, err
 	}
-	arrays := make([]arrow.Array, len(r.columns))
-	for i, c := range r.columns {
+	arrays := make([]arrow.Array, len(s.columns))
+	for i, c := range s.columns {
 		arrays[i] = array.MakeFromData(c.out)
 		c.out.Release()
 		c.out = nil
 	}
-	rec := array.NewRecordBatch(r.schema, arrays, int64(rows))
+	rec := array.NewRecordBatch(s.schema, arrays, int64(rows))
 	for _, a := range arrays {
 		a.Release()
 	}
@@ -256,10 +294,10 @@ func (c *readColumn) release() {
 	}
 }
 
-func (r *reader) eachColumn(work func(i int) error) error {
-	workers := min(r.workers, len(r.columns))
+func (s *columnSet) eachColumn(work func(i int) error) error {
+	workers := min(s.workers, len(s.columns))
 	if workers < 2 {
-		for i := range r.columns {
+		for i := range s.columns {
 			if err := work(i); err != nil {
 				return err
 			}
@@ -272,7 +310,7 @@ func (r *reader) eachColumn(work func(i int) error) error {
 		group.Go(func() error {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(r.columns) {
+				if i >= len(s.columns) {
 					return nil
 				}
 				if err := work(i); err != nil {
@@ -284,6 +322,16 @@ func (r *reader) eachColumn(work func(i int) error) error {
 	return group.Wait()
 }
 
+// close ends what is under way and frees what was decoded.
+func (s *columnSet) close() {
+	for _, c := range s.columns {
+		c.release()
+		for _, l := range c.leaves {
+			l.stop()
+		}
+	}
+}
+
 // Close implements [batch.Reader].
 func (r *reader) Close() error {
 	if r.closed {
@@ -291,12 +339,7 @@ func (r *reader) Close() error {
 	}
 	r.closed = true
 	r.drop()
-	for _, c := range r.columns {
-		c.release()
-		for _, l := range c.leaves {
-			l.stop()
-		}
-	}
+	r.columns.close()
 	return nil
 }
 
