@@ -110,7 +110,6 @@ func TestDoubtThenLostRace(t *testing.T) {
 	fs := prepared(t, mem.ObjectStore, false)
 	faulty := faultio.New(fs, nil)
 	tb := open(t, faulty, place, seeded(5))
-	c := tb.committer()
 	messages, err := tb.prepare(ctx, "b", 2)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +120,8 @@ func TestDoubtThenLostRace(t *testing.T) {
 		other.put(other.committer(), "other", 1, "o", 9)
 	}}
 	tb.env = e
-	if c, err = tb.newCommitter(); err != nil {
+	c, err := tb.newCommitter()
+	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := c.Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: messages})

@@ -22,15 +22,14 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// oneFile is a format whose only file holds json rows of fields, found by name.
+// oneFile is a format whose only file holds json rows, found by name.
 type oneFile struct {
 	fileformat.Format
-	fields []types.Field
-	rows   string
-	mem    memory.Allocator
-	path   string                 // opened
-	asked  fileformat.ReadRequest // last
-	open   int
+	rows  string
+	mem   memory.Allocator
+	path  string                 // opened
+	asked fileformat.ReadRequest // last
+	open  int
 }
 
 func (f *oneFile) Open(_ context.Context, _ fileio.FileIO, path string, _ int64, _ memory.Allocator) (fileformat.File, error) {

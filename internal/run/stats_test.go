@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/types"
 )
@@ -161,7 +160,7 @@ func TestStatsRowDense(t *testing.T) {
 	if !s.Min.IsNull(0) || s.NullCounts[0] != nil {
 		t.Error("an unknown column is not null in a row that is not dense")
 	}
-	var v binaryrow.Row = s.Max
+	v := s.Max
 	if got, _ := v.Value(1, fields[1].Type); got != int64(2) {
 		t.Errorf("maximum of b is %v", got)
 	}

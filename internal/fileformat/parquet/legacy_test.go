@@ -28,7 +28,11 @@ func listFile(t *testing.T, column schema.Node, leafDef int16) []byte {
 	}
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, root)
-	cw, err := w.AppendRowGroup().NextColumn()
+	group, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cw, err := group.NextColumn()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -209,7 +209,11 @@ func (w *Writer) openGroup() error {
 	if w.group != nil {
 		return nil
 	}
-	w.group = w.out.AppendBufferedRowGroup()
+	group, err := w.out.AppendBufferedRowGroupChecked()
+	if err != nil {
+		return tarnerr.Wrap(tarnerr.Internal, "writing Parquet file", err)
+	}
+	w.group = group
 	for _, c := range w.columns {
 		c.chunks = c.chunks[:0]
 		for i := range c.leaves {
