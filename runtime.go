@@ -3,7 +3,6 @@ package tarn
 import (
 	"context"
 	"log/slog"
-	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -35,9 +34,6 @@ type Config struct {
 	// Memory is the budget in bytes of all tables together: write buffers, merges
 	// and planning. 0 = DefaultMemory.
 	Memory int64
-	// SpillDir takes what does not fit in memory; the system's temporary
-	// directory when empty.
-	SpillDir string
 	// Workers is how much is done side by side; 0 = the number of CPUs.
 	Workers int
 	// Durability is when a local commit counts as done; fileio.Fsync when left out.
@@ -94,9 +90,6 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "unknown durability", "value", uint8(cfg.Durability)).
 			WithHint("Use fileio.Fsync or fileio.OS.")
 	}
-	if cfg.SpillDir == "" {
-		cfg.SpillDir = os.TempDir()
-	}
 	c := &cfg.Components
 	if c.Allocator == nil {
 		c.Allocator = memory.DefaultAllocator
@@ -136,13 +129,12 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 	}
 	fio = layer.Observe(fio, rt.events, rt.cfg.Components.Env)
 	return filesystem.New(dir, paimon.Components{
-		FileIO:   layer.Cache(fio, rt.metadata, paimon.Immutable),
-		Env:      rt.cfg.Components.Env,
-		Alloc:    rt.cfg.Components.Allocator,
-		Budget:   rt.memory,
-		Events:   rt.events,
-		Workers:  rt.cfg.Workers,
-		SpillDir: rt.cfg.SpillDir,
+		FileIO:  layer.Cache(fio, rt.metadata, paimon.Immutable),
+		Env:     rt.cfg.Components.Env,
+		Alloc:   rt.cfg.Components.Allocator,
+		Budget:  rt.memory,
+		Events:  rt.events,
+		Workers: rt.cfg.Workers,
 	})
 }
 

@@ -27,7 +27,7 @@ import (
 func open(t *testing.T, fio fileio.FileIO, warehouse string) catalog.Catalog {
 	t.Helper()
 	cat, err := filesystem.New(warehouse, paimon.Components{
-		FileIO: fio, Env: env.Real(), Alloc: memory.DefaultAllocator, Budget: budget.New(64 << 20), Workers: 2, SpillDir: t.TempDir(),
+		FileIO: fio, Env: env.Real(), Alloc: memory.DefaultAllocator, Budget: budget.New(64 << 20), Workers: 2,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -331,7 +331,7 @@ func (a *access) read(e expectation, columns []string) ([]string, error) {
 func (a *access) scan(e expectation, columns []string) ([]string, error) {
 	ctx := context.Background()
 	c, err := filesystem.New(a.Warehouse, paimon.Components{
-		FileIO: a.FileIO, Env: env.Real(), Alloc: a.mem, Budget: budget.New(64 << 20), Workers: 2, Events: &event.Listener{}, SpillDir: os.TempDir(),
+		FileIO: a.FileIO, Env: env.Real(), Alloc: a.mem, Budget: budget.New(64 << 20), Workers: 2, Events: &event.Listener{},
 	})
 	if err != nil {
 		return nil, err

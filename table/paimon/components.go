@@ -11,11 +11,10 @@ import (
 
 // Components are what tables of one catalog share. All but Events must be set.
 type Components struct {
-	FileIO   fileio.FileIO
-	Env      env.Env
-	Alloc    memory.Allocator
-	Budget   *budget.Budget
-	Events   *event.Listener
-	Workers  int    // work done side by side
-	SpillDir string // for what does not fit in memory
+	FileIO  fileio.FileIO
+	Env     env.Env
+	Alloc   memory.Allocator
+	Budget  *budget.Budget
+	Events  *event.Listener
+	Workers int // work done side by side
 }

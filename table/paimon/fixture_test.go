@@ -76,7 +76,7 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) components(fio fileio.FileIO) paimon.Components {
 	return paimon.Components{
 		FileIO: fio, Env: env.Seeded(seed.Add(1), time.UnixMilli(1_700_000_000_000)), Alloc: f.alloc,
-		Budget: f.budget, Events: f.events, Workers: 2, SpillDir: f.TempDir(),
+		Budget: f.budget, Events: f.events, Workers: 2,
 	}
 }
 
