@@ -260,4 +260,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
