@@ -86,6 +86,7 @@ func (l *leafReader) dictionaryPage(ctx context.Context, h pageHeader, body int6
 	if h.enc != encPlain && h.enc != encPlainDict {
 		return errEncoding
 	}
+	l.dictBuf = l.buffer(l.dictBuf, int(h.uncompressed))
 	data, err := decompress(l.chunk.codec, l.dictBuf, b, int(h.uncompressed))
 	if err != nil {
 		return err
@@ -155,6 +156,10 @@ func (l *leafReader) inflate(b []byte, size int) ([]byte, error) {
 	if keep {
 		buf = nil
 	}
+	buf = l.buffer(buf, size)
+	if !keep {
+		l.inflated = buf
+	}
 	data, err := decompress(l.chunk.codec, buf, b, size)
 	switch {
 	case err != nil || l.chunk.codec == codecNone:
@@ -164,6 +169,23 @@ func (l *leafReader) inflate(b []byte, size int) ([]byte, error) {
 		l.inflated = data
 	}
 	return data, err
+}
+
+// buffer gives buf, or one for it that has room for size bytes. What is not to
+// be trusted grows as it comes.
+func (l *leafReader) buffer(buf []byte, size int) []byte {
+	if l.chunk.codec == codecNone || size > trustedSize || cap(buf) >= size {
+		return buf
+	}
+	giveBuffer(buf)
+	return takeBuffer(size)
+}
+
+// recycle gives the buffers back. What the decoder has left is lost.
+func (l *leafReader) recycle() {
+	giveBuffer(l.inflated)
+	giveBuffer(l.dictBuf)
+	l.inflated, l.dictBuf, l.left = nil, nil, 0
 }
 
 // levelsV1 splits levels of a version 1 page off its data.

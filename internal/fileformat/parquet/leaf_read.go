@@ -56,7 +56,7 @@ func (l *leafReader) start(group int, loaded []segment, pages []pageLocation, ke
 	l.group, l.chunk, l.pages = group, &l.file.meta.groups[group].columns[l.node.leaf], pages
 	l.dec.forget()
 	sp := l.chunk.span()
-	l.stream = &stream{file: l.file, end: sp.off + sp.n, loaded: loaded}
+	l.stream = &stream{file: l.file, end: sp.off + sp.n, loaded: loaded, recycle: l.chunk.codec != codecNone}
 	l.pos, l.end = sp.off, sp.off+sp.n
 	l.rows, l.row, l.left = l.file.meta.groups[group].rows, 0, 0
 }

@@ -59,20 +59,12 @@ const narrowGap = 64
 
 // rows gives the parts of ranges that hold the rows that match, and the pages it
 // had to inflate for that.
-func (n *narrowing) rows(ctx context.Context, g int, ranges []rowRange, loaded []segment, batchRows int) ([]rowRange, map[*fileNode]*keptPages, error) {
+func (n *narrowing) rows(ctx context.Context, g int, ranges []rowRange, loaded []segment, pages map[*leafReader][]pageLocation, batchRows int) ([]rowRange, map[*fileNode]*keptPages, error) {
 	defer n.columns.close()
-	whole := ranges[0] == rowRange{0, n.file.meta.groups[g].rows}
 	kept := map[*fileNode]*keptPages{}
 	for l := range n.columns.leaves {
-		var pages []pageLocation
-		if !whole {
-			var err error
-			if pages, err = n.file.offsetIndex(ctx, g, l.node); err != nil {
-				return nil, nil, err
-			}
-		}
 		kept[l.node] = &keptPages{}
-		l.start(g, loaded, pages, kept[l.node])
+		l.start(g, loaded, pages[l], kept[l.node])
 		l.keep = true
 	}
 	var out []rowRange
@@ -137,4 +129,11 @@ func (k *keptPages) put(end int64, data []byte) {
 	}
 	k.pages[end] = data
 	k.size += len(data)
+}
+
+func (k *keptPages) give() {
+	for _, data := range k.pages {
+		giveBuffer(data)
+	}
+	k.pages = nil
 }

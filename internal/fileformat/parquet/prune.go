@@ -362,7 +362,7 @@ func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
 	if sp.off < 0 || sp.n < 0 || sp.off > f.size-sp.n {
 		return nil, f.corrupt("page index lies outside the file", "offset", sp.off, "length", sp.n)
 	}
-	if b, ok := (segment{f.tailOff, f.tail}).view(sp.off, sp.n); ok {
+	if b, ok := (segment{off: f.tailOff, data: f.tail}).view(sp.off, sp.n); ok {
 		return b, nil
 	}
 	if s := f.indexes.Load(); s != nil {
@@ -381,7 +381,7 @@ func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
 		}
 	}
 	if n := f.size - from; n <= maxIndexes {
-		s := &segment{from, make([]byte, n)}
+		s := &segment{off: from, data: make([]byte, n)}
 		if err := f.readAt(ctx, s.data, from); err != nil {
 			return nil, err
 		}

@@ -1,8 +1,10 @@
 package parquet
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -29,9 +31,11 @@ type reader struct {
 	narrowing *narrowing // nil: pages are the finest that is skipped
 	batchRows int
 
-	group  int        // the next row group to look at
-	ranges []rowRange // rows left of the current one
-	rows   int        // rows of a batch in the current one
+	loaded []segment                // of the current row group
+	kept   map[*fileNode]*keptPages // likewise
+	group  int                      // the next row group to look at
+	ranges []rowRange               // rows left of the current one
+	rows   int                      // rows of a batch in the current one
 	last   arrow.RecordBatch
 	failed error
 	closed bool
@@ -156,6 +160,7 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 
 // openGroup decides what to read of a row group and starts reading it.
 func (r *reader) openGroup(ctx context.Context, g int) error {
+	r.recycle()
 	group := &r.file.meta.groups[g]
 	if group.rows == 0 || !r.filter.group(g) {
 		return nil
@@ -169,46 +174,99 @@ func (r *reader) openGroup(ctx context.Context, g int) error {
 	} else if len(ranges) == 0 {
 		return nil
 	}
-	whole := ranges[0] == rowRange{0, group.rows}
-	var spans []span
-	var size int64
-	pages := map[*leafReader][]pageLocation{}
-	for l := range r.columns.leaves {
-		chunk := &group.columns[l.node.leaf]
-		size += chunk.uncompressed
-		if whole {
-			spans = append(spans, chunk.span())
-			continue
-		}
-		p, err := r.file.offsetIndex(ctx, g, l.node)
-		if err != nil {
-			return err
-		}
-		pages[l] = p
-		spans = append(spans, wantedSpans(chunk, p, ranges)...)
-	}
-	loaded, err := r.file.gather(ctx, spans)
+	spans, pages, err := r.wanted(ctx, g, &r.columns, ranges)
 	if err != nil {
 		return err
 	}
-	var kept map[*fileNode]*keptPages
-	if loaded != nil && r.narrowing != nil {
+	if r.narrowing != nil {
 		before := rowsIn(ranges)
-		if ranges, kept, err = r.narrowing.rows(ctx, g, ranges, loaded, r.batchRows); err != nil || len(ranges) == 0 {
+		if ranges, err = r.narrow(ctx, g, ranges, spans); err != nil || len(ranges) == 0 {
 			return err
 		}
 		if rowsIn(ranges) > before/2 {
 			r.narrowing = nil // not worth it for the next row group
 		}
+		if spans, pages, err = r.wanted(ctx, g, &r.columns, ranges); err != nil {
+			return err
+		}
 	}
+	if _, err := r.load(ctx, spans); err != nil {
+		return err
+	}
+	var size int64
 	for l := range r.columns.leaves {
-		l.start(g, loaded, pages[l], kept[l.node])
+		size += group.columns[l.node.leaf].uncompressed
+		l.start(g, r.loaded, pages[l], r.kept[l.node])
 	}
 	r.ranges, r.rows = ranges, r.batchRows
 	if per := size / group.rows; per > 0 {
 		r.rows = int(min(int64(r.rows), max(1, batchBytes/per)))
 	}
 	return nil
+}
+
+// wanted is where columns of a row group have the rows of ranges, and what the
+// offset index says of their pages.
+func (r *reader) wanted(ctx context.Context, g int, columns *columnSet, ranges []rowRange) (spans []span, pages map[*leafReader][]pageLocation, err error) {
+	group := &r.file.meta.groups[g]
+	whole := ranges[0] == rowRange{0, group.rows}
+	pages = map[*leafReader][]pageLocation{}
+	for l := range columns.leaves {
+		chunk := &group.columns[l.node.leaf]
+		if whole {
+			spans = append(spans, chunk.span())
+			continue
+		}
+		p, err := r.file.offsetIndex(ctx, g, l.node)
+		if err != nil {
+			return nil, nil, err
+		}
+		pages[l] = p
+		spans = append(spans, wantedSpans(chunk, p, ranges)...)
+	}
+	return spans, pages, nil
+}
+
+// narrowFirst is from how many bytes on the predicate's columns are read and
+// judged before the others are asked for. Less comes with one request.
+const narrowFirst = 256 << 10
+
+// narrow gives the parts of ranges that hold the rows that match. Spans are
+// those of all columns wanted.
+func (r *reader) narrow(ctx context.Context, g int, ranges []rowRange, spans []span) ([]rowRange, error) {
+	own, pages, err := r.wanted(ctx, g, &r.narrowing.columns, ranges)
+	if err != nil {
+		return nil, err
+	}
+	if bytesIn(spans) > narrowFirst {
+		spans = own
+	}
+	if ok, err := r.load(ctx, spans); !ok || err != nil {
+		return ranges, err
+	}
+	ranges, r.kept, err = r.narrowing.rows(ctx, g, ranges, r.loaded, pages, r.batchRows)
+	return ranges, err
+}
+
+// load reads what of the spans is not loaded yet. It reports false when that is
+// too much to be held at once.
+func (r *reader) load(ctx context.Context, spans []span) (bool, error) {
+	spans = slices.DeleteFunc(spans, func(sp span) bool {
+		return slices.ContainsFunc(r.loaded, func(s segment) bool { _, ok := s.view(sp.off, sp.n); return ok })
+	})
+	more, err := r.file.gather(ctx, spans)
+	r.loaded = append(r.loaded, more...)
+	slices.SortFunc(r.loaded, func(a, b segment) int { return cmp.Compare(a.off, b.off) })
+	return more != nil, err
+}
+
+// recycle gives the buffers of a row group back, of which all rows are read.
+func (r *reader) recycle() {
+	giveAll(r.loaded)
+	for _, k := range r.kept {
+		k.give()
+	}
+	r.loaded, r.kept = nil, nil
 }
 
 // wantedSpans are the dictionary and the pages that hold the ranges, or the
@@ -328,6 +386,7 @@ func (s *columnSet) close() {
 		c.release()
 		for _, l := range c.leaves {
 			l.stop()
+			l.recycle()
 		}
 	}
 }
@@ -340,6 +399,7 @@ func (r *reader) Close() error {
 	r.closed = true
 	r.drop()
 	r.columns.close()
+	r.recycle()
 	return nil
 }
 

@@ -27,11 +27,20 @@ type stream struct {
 	cur    segment   // read for this stream alone
 	next   chan fetched
 	cancel context.CancelFunc
+	// recycle: nobody looks at a segment after the next call of at.
+	recycle bool
 }
 
+// segment is a part of a file. The data may lie within a buffer that is used again.
 type segment struct {
-	off  int64
-	data []byte
+	off    int64
+	data   []byte
+	buffer []byte
+}
+
+func (s *segment) give() {
+	giveBuffer(s.buffer)
+	*s = segment{}
 }
 
 type fetched struct {
@@ -57,7 +66,7 @@ func (s *stream) at(ctx context.Context, off, n int64) ([]byte, error) {
 			return b, nil
 		}
 	}
-	if b, ok := (segment{s.file.tailOff, s.file.tail}).view(off, n); ok {
+	if b, ok := (segment{off: s.file.tailOff, data: s.file.tail}).view(off, n); ok {
 		return b, nil
 	}
 	if err := s.advance(ctx, off, n); err != nil {
@@ -67,38 +76,62 @@ func (s *stream) at(ctx context.Context, off, n int64) ([]byte, error) {
 	return b, nil
 }
 
+// headroom is left before what is read ahead for the end of the segment before,
+// a page that reaches into both.
+const headroom = 512 << 10
+
 // advance makes the current segment cover n bytes from off, and starts reading
 // what follows while these are decoded.
 func (s *stream) advance(ctx context.Context, off, n int64) error {
-	var data []byte
-	if end := s.cur.off + int64(len(s.cur.data)); off >= s.cur.off && off < end {
-		data = append(data, s.cur.data[off-s.cur.off:]...)
+	old := s.cur
+	var begun []byte // of what is wanted
+	if end := old.off + int64(len(old.data)); off >= old.off && off < end {
+		begun = old.data[off-old.off:]
 	}
+	cur := segment{off: off, data: begun}
 	if s.next != nil {
 		f := <-s.next
 		s.stop()
-		if f.err == nil && f.off == off+int64(len(data)) {
-			data = append(data, f.data...)
+		if f.err == nil && f.off == off+int64(len(begun)) {
+			cur = f.behind(begun)
+		} else {
+			f.give() // a failed read ahead is repeated below, where its error counts
 		}
-		// A failed read ahead is repeated below, where its error counts.
 	}
-	if missing := n - int64(len(data)); missing > 0 {
-		from := off + int64(len(data))
-		more := make([]byte, min(max(missing, s.file.plan.window), s.end-from))
-		if err := s.file.readAt(ctx, more, from); err != nil {
+	if missing := n - int64(len(cur.data)); missing > 0 {
+		from := off + int64(len(cur.data))
+		more := min(max(missing, s.file.plan.window), s.end-from)
+		whole := takeBuffer(len(cur.data) + int(more))
+		copy(whole, cur.data)
+		if err := s.file.readAt(ctx, whole[len(cur.data):], from); err != nil {
 			return err
 		}
-		if len(data) == 0 {
-			data = more
-		} else {
-			data = append(data, more...)
+		if cur.buffer != nil {
+			cur.give()
 		}
+		cur = segment{off, whole, whole}
 	}
-	s.cur = segment{off, data}
-	if from := off + int64(len(data)); from < s.end {
+	if s.recycle {
+		old.give()
+	}
+	s.cur = cur
+	if from := off + int64(len(cur.data)); from < s.end {
 		s.readAhead(ctx, from)
 	}
 	return nil
+}
+
+// behind puts what was read behind the bytes that come before it.
+func (f *fetched) behind(before []byte) segment {
+	off := f.off - int64(len(before))
+	if at := headroom - len(before); at >= 0 {
+		copy(f.buffer[at:], before)
+		return segment{off, f.buffer[at:], f.buffer}
+	}
+	whole := takeBuffer(len(before) + len(f.data))
+	copy(whole[copy(whole, before):], f.data)
+	f.give()
+	return segment{off, whole, whole}
 }
 
 func (s *stream) readAhead(ctx context.Context, from int64) {
@@ -107,7 +140,8 @@ func (s *stream) readAhead(ctx context.Context, from int64) {
 	s.next = next
 	f, n := s.file, min(s.file.plan.window, s.end-from)
 	go func() {
-		out := fetched{segment: segment{from, make([]byte, n)}}
+		buffer := takeBuffer(headroom + int(n))
+		out := fetched{segment: segment{from, buffer[headroom:], buffer}}
 		out.err = f.readAt(ctx, out.data, from)
 		next <- out
 	}()
@@ -123,15 +157,20 @@ func (s *stream) stop() {
 func (s *stream) close() {
 	if s.next != nil {
 		s.cancel()
-		<-s.next
+		f := <-s.next
+		f.give()
 		s.stop()
+	}
+	if s.recycle {
+		s.cur.give()
 	}
 	s.cur, s.loaded = segment{}, nil
 }
 
 // gather reads spans of several columns with few requests: neighbours are
 // joined over small gaps, what the tail holds is not read again. It gives
-// nothing when the spans are too large to be held at once.
+// nothing when the spans are too large to be held at once. The caller gives the
+// segments back.
 func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 	sort.Slice(spans, func(i, j int) bool { return spans[i].off < spans[j].off })
 	var parts []span
@@ -160,10 +199,12 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(gatherParts)
 	for i, p := range parts {
-		out[i] = segment{p.off, make([]byte, p.n)}
+		b := takeBuffer(int(p.n))
+		out[i] = segment{p.off, b, b}
 		group.Go(func() error { return f.readAt(ctx, out[i].data, p.off) })
 	}
 	if err := group.Wait(); err != nil {
+		giveAll(out)
 		return nil, err
 	}
 	// A chunk that reaches into the tail is whole in one view.
@@ -171,4 +212,17 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		out[n-1].data = append(out[n-1].data, f.tail...)
 	}
 	return out, nil
+}
+
+func bytesIn(spans []span) (n int64) {
+	for _, sp := range spans {
+		n += sp.n
+	}
+	return n
+}
+
+func giveAll(segments []segment) {
+	for i := range segments {
+		segments[i].give()
+	}
 }
