@@ -174,7 +174,9 @@ func (a *access) expectations(t *testing.T) []expectation {
 // differs names the reads for which Java 1.4.2 gives wrong rows, and why. The
 // right ones stand in testdata/differs.
 var differs = map[string]string{
-	"pk-composite-keys.filter-d": "Java finds no row when the column of the filter is not among those projected, and 20 when it is",
+	"types-scalar-orc.":           "Java gives Julian dates before 1582 as Gregorian ones, and cuts the blanks of CHAR; its ORC files hold what was written, but for the last second before 1970",
+	"types-scalar-orc.filter-ts6": "as above",
+	"pk-composite-keys.filter-d":  "Java finds no row when the column of the filter is not among those projected, and 20 when it is",
 }
 
 // check reads and compares.

@@ -2,19 +2,20 @@ package formats
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
 func TestByName(t *testing.T) {
-	for _, name := range []string{"parquet", "PARQUET"} {
+	for _, name := range []string{"parquet", "PARQUET", "orc", "Orc"} {
 		f, err := ByName(name)
-		if err != nil || f.Name() != "parquet" {
+		if err != nil || f.Name() != strings.ToLower(name) {
 			t.Errorf("ByName(%q) = %v, %v", name, f, err)
 		}
 	}
-	for _, name := range []string{"orc", "avro", "csv", "json", "text", "row", "blob", "lance", "vortex", "mosaic"} {
+	for _, name := range []string{"avro", "csv", "json", "text", "row", "blob", "lance", "vortex", "mosaic"} {
 		if _, err := ByName(name); !errors.Is(err, tarnerr.Unsupported) {
 			t.Errorf("ByName(%q) = %v, want Unsupported", name, err)
 		}

@@ -1,0 +1,136 @@
+package orc
+
+import "math"
+
+const (
+	errLength     = dataError("length of a value out of range")
+	errDictionary = dataError("dictionary cannot be decoded")
+)
+
+// texts reads strings and bytes, direct or by dictionary.
+type texts struct {
+	in      *stream  // direct: the bytes
+	lengths *intRuns // direct
+	keys    *intRuns // by dictionary
+	vals    []int64
+
+	offsets []int32 // of the dictionary's entries
+	entries []byte
+}
+
+func (d *texts) start(s *stripe, n *fileNode) (err error) {
+	d.in, d.lengths, d.keys = nil, nil, nil
+	e := s.encodings[n.column]
+	if e.kind == encDirect || e.kind == encDirectV2 {
+		d.in = s.stream(n.column, streamData)
+		d.lengths, err = s.ints(n.column, streamLength, false)
+		return err
+	}
+	lengths, err := s.ints(n.column, streamLength, false)
+	if err != nil {
+		return err
+	}
+	if err := d.dictionary(lengths, s.stream(n.column, streamDictionary), e.dictionary); err != nil {
+		return err
+	}
+	d.keys, err = s.ints(n.column, streamData, false)
+	return err
+}
+
+// dictionary reads count entries; memory grows with what is really there.
+func (d *texts) dictionary(lengths *intRuns, in *stream, count int64) error {
+	d.offsets, d.entries = append(d.offsets[:0], 0), d.entries[:0]
+	var total int64
+	for count > 0 {
+		d.vals = sizedOf(d.vals, int(min(count, scratchValues)))
+		if err := lengths.read(d.vals); err != nil {
+			return err
+		}
+		for _, n := range d.vals {
+			if n < 0 || n > math.MaxInt32-total {
+				return errDictionary
+			}
+			total += n
+			d.offsets = append(d.offsets, int32(total))
+		}
+		count -= int64(len(d.vals))
+	}
+	for left := int(total); left > 0; {
+		if err := in.fill(); err != nil {
+			return errDictionary
+		}
+		b := in.cur[:min(left, len(in.cur))]
+		d.entries, in.cur, left = append(d.entries, b...), in.cur[len(b):], left-len(b)
+	}
+	return nil
+}
+
+func (d *texts) read(c *column, k int) error {
+	from := c.n
+	d.vals = sizedOf(d.vals, min(max(k, 1), scratchValues))
+	for k > 0 {
+		vals := d.vals[:min(k, len(d.vals))]
+		offsets := valuesOf[int32](c.offsets.Bytes())[from : from+len(vals)+1]
+		offsets[0] = int32(c.used)
+		var err error
+		if d.keys != nil {
+			err = d.look(c, vals, offsets)
+		} else {
+			err = d.copy(c, vals, offsets)
+		}
+		if err != nil {
+			return err
+		}
+		from, k = from+len(vals), k-len(vals)
+	}
+	return nil
+}
+
+// copy appends as many values as vals has room for.
+func (d *texts) copy(c *column, vals []int64, offsets []int32) error {
+	if err := d.lengths.read(vals); err != nil {
+		return err
+	}
+	at := int64(c.used)
+	for i, n := range vals {
+		if n < 0 || n > math.MaxInt32-at {
+			return errLength
+		}
+		at += n
+		offsets[i+1] = int32(at)
+	}
+	for left := int(at) - c.used; left > 0; {
+		if err := d.in.fill(); err != nil {
+			return err
+		}
+		b := d.in.cur[:min(left, len(d.in.cur))]
+		copy(c.room(len(b)), b)
+		c.used, d.in.cur, left = c.used+len(b), d.in.cur[len(b):], left-len(b)
+	}
+	return nil
+}
+
+// look appends entries of the dictionary.
+func (d *texts) look(c *column, vals []int64, offsets []int32) error {
+	if err := d.keys.read(vals); err != nil {
+		return err
+	}
+	at := int64(c.used)
+	for i, key := range vals {
+		if uint64(key) >= uint64(len(d.offsets)-1) {
+			return dataError("entry is not in the dictionary")
+		}
+		at += int64(d.offsets[key+1] - d.offsets[key])
+		if at > math.MaxInt32 {
+			return errLength
+		}
+		offsets[i+1] = int32(at)
+	}
+	dst := c.room(int(at) - c.used)
+	for _, key := range vals {
+		n := copy(dst, d.entries[d.offsets[key]:d.offsets[key+1]])
+		dst = dst[n:]
+	}
+	c.used = int(at)
+	return nil
+}

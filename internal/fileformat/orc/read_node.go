@@ -1,0 +1,276 @@
+package orc
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// readNode is a column, member, element, key or value to be read.
+type readNode struct {
+	dt   arrow.DataType
+	file *fileNode // nil: the file does not have it
+	in   *File
+	mem  memory.Allocator
+	kids []*readNode
+	dec  decoder // of a leaf
+	out  column
+
+	// Of the stripe at hand.
+	stripe  int
+	present *bitRuns // nil: nothing is null
+	lengths *intRuns // of lists and maps
+	vals    []int64
+	bits    []byte
+}
+
+// stepSlots is how many slots are read at a time: buffers grow with what the
+// streams really hold, whatever lengths they claim.
+const stepSlots = 64 << 10
+
+func (f *File) readNode(n *fileNode, want types.Type, dt arrow.DataType) (*readNode, error) {
+	out := &readNode{dt: dt, file: n, in: f, mem: f.mem}
+	if n == nil {
+		return out, nil
+	}
+	var err error
+	width := widthNone
+	kid := func(n *fileNode, want types.Type, dt arrow.DataType) {
+		if err != nil {
+			return
+		}
+		var k *readNode
+		k, err = f.readNode(n, want, dt)
+		out.kids = append(out.kids, k)
+	}
+	switch {
+	case !want.IsNested():
+		out.dec, width, err = leafDecoder(n, want)
+	case want.Root == types.Row && n.kind == kindStruct:
+		for i, m := range want.Fields {
+			kid(n.child(m), m.Type, dt.(*arrow.StructType).Field(i).Type)
+		}
+	case want.Root == types.Array && n.kind == kindList:
+		width = -1
+		kid(n.children[0], *want.Element, dt.(*arrow.ListType).Elem())
+	case (want.Root == types.Map || want.Root == types.Multiset) && n.kind == kindMap:
+		width = -1
+		k, v := want.Key, want.Element
+		if want.Root == types.Multiset {
+			k, v = want.Element, &types.Type{Root: types.Int}
+		}
+		m := dt.(*arrow.MapType)
+		kid(n.children[0], *k, m.KeyType())
+		kid(n.children[1], *v, m.ItemType())
+	default:
+		err = mismatch(n, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.out = column{mem: f.mem, width: width}
+	return out, nil
+}
+
+// columns are the numbers of the nodes read.
+func (r *readNode) columns(dst []int) []int {
+	if r.file == nil {
+		return dst
+	}
+	dst = append(dst, r.file.column)
+	for _, k := range r.kids {
+		dst = k.columns(dst)
+	}
+	return dst
+}
+
+// start begins a stripe.
+func (r *readNode) start(s *stripe) error {
+	if r.file == nil {
+		return nil
+	}
+	r.stripe = s.index
+	r.present, r.lengths = nil, nil
+	if p := s.stream(r.file.column, streamPresent); p != nil {
+		r.present = &bitRuns{byteRuns: byteRuns{in: p}}
+	}
+	var err error
+	switch {
+	case r.dec != nil:
+		err = r.dec.start(s, r.file)
+	case r.out.width == -1:
+		r.lengths, err = s.ints(r.file.column, streamLength, false)
+	}
+	if err != nil {
+		return r.place(err)
+	}
+	for _, k := range r.kids {
+		if err := k.start(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place says where broken bytes are.
+func (r *readNode) place(err error) error {
+	var broken dataError
+	if errors.As(err, &broken) {
+		return tarnerr.New(tarnerr.Corrupt, "reading ORC file", string(broken), "path", r.in.path, "stripe", r.stripe, "column", r.file.path)
+	}
+	return tarnerr.Trace("reading ORC file", err, "path", r.in.path, "stripe", r.stripe)
+}
+
+// read makes the array of the next n slots. The streams hold those that mask
+// marks; nil marks all.
+func (r *readNode) read(n int, mask []byte) (arrow.ArrayData, error) {
+	if r.file == nil {
+		a := array.MakeArrayOfNull(r.mem, r.dt, n)
+		defer a.Release()
+		a.Data().Retain()
+		return a.Data(), nil
+	}
+	for r.out.n < n {
+		if err := r.step(min(n-r.out.n, stepSlots), mask); err != nil {
+			r.out.release()
+			return nil, r.place(err)
+		}
+	}
+	if r.dec != nil {
+		return r.out.finish(r.dt, nil), nil
+	}
+	kids, err := r.readKids(n)
+	if err != nil {
+		r.out.release()
+		return nil, err
+	}
+	defer releaseAll(kids)
+	return r.out.finish(r.dt, kids), nil
+}
+
+// step reads the node's own part of k slots.
+func (r *readNode) step(k int, mask []byte) error {
+	valid, err := r.validity(k, mask)
+	if err != nil {
+		return err
+	}
+	r.out.reserve(r.out.n + k)
+	switch {
+	case r.dec != nil:
+		err = r.dec.read(&r.out, valid)
+	case r.lengths != nil:
+		err = r.readLengths(valid)
+	}
+	if err != nil {
+		return err
+	}
+	r.out.spread(k, valid)
+	return nil
+}
+
+// validity reads which of the next k slots have a value.
+func (r *readNode) validity(k int, mask []byte) (valid int, err error) {
+	from := r.out.n
+	if r.present == nil && mask == nil {
+		if r.out.validity != nil {
+			bitutil.SetBitsTo(r.out.nullable(from+k), int64(from), int64(k), true)
+		}
+		return k, nil
+	}
+	bits := r.out.nullable(from + k)
+	if mask == nil {
+		return r.present.read(bits, from, k)
+	}
+	held := bitutil.CountSetBits(mask, from, k)
+	if r.present == nil {
+		bitutil.CopyBitmap(mask, from, k, bits, from)
+		return held, nil
+	}
+	r.bits = sized(r.bits, held/8+1)
+	clear(r.bits)
+	if valid, err = r.present.read(r.bits, 0, held); err != nil {
+		return 0, err
+	}
+	at := 0
+	for i := from; i < from+k; i++ {
+		if bitutil.BitIsSet(mask, i) {
+			if bitutil.BitIsSet(r.bits, at) {
+				bitutil.SetBit(bits, i)
+			}
+			at++
+		}
+	}
+	return valid, nil
+}
+
+// readLengths appends k lists: their ends are the offsets, c.used their elements.
+func (r *readNode) readLengths(k int) error {
+	from := r.out.n
+	r.vals = sizedOf(r.vals, min(max(k, 1), scratchValues))
+	for k > 0 {
+		vals := r.vals[:min(k, len(r.vals))]
+		if err := r.lengths.read(vals); err != nil {
+			return err
+		}
+		offsets := valuesOf[int32](r.out.offsets.Bytes())[from:]
+		for i, n := range vals {
+			if n < 0 || n > int64(math.MaxInt32-r.out.used) {
+				return errLength
+			}
+			r.out.used += int(n)
+			offsets[i+1] = int32(r.out.used)
+		}
+		from, k = from+len(vals), k-len(vals)
+	}
+	return nil
+}
+
+func (r *readNode) readKids(n int) ([]arrow.ArrayData, error) {
+	var mask []byte
+	if r.lengths != nil {
+		n = r.out.used
+	} else if r.out.nulls > 0 {
+		mask = r.out.validity.Bytes()
+	}
+	var kids []arrow.ArrayData
+	for _, k := range r.kids {
+		d, err := k.read(n, mask)
+		if err != nil {
+			releaseAll(kids)
+			return nil, err
+		}
+		kids = append(kids, d)
+	}
+	m, ok := r.dt.(*arrow.MapType)
+	if !ok {
+		return kids, nil
+	}
+	defer releaseAll(kids)
+	if kids[0].NullN() > 0 {
+		return nil, tarnerr.New(tarnerr.Unsupported, "reading ORC column", "keys of maps that are null cannot be read",
+			"path", r.in.path, "stripe", r.stripe, "column", r.file.path)
+	}
+	return []arrow.ArrayData{array.NewData(m.Elem(), n, []*memory.Buffer{nil}, slices.Clone(kids), 0, 0)}, nil
+}
+
+func releaseAll(ds []arrow.ArrayData) {
+	for _, d := range ds {
+		d.Release()
+	}
+}
+
+// release drops what an unfinished batch has gathered.
+func (r *readNode) release() {
+	r.out.release()
+	for _, k := range r.kids {
+		k.release()
+	}
+}

@@ -1,0 +1,221 @@
+package orc
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+const (
+	defaultBatchRows = 16 << 10
+	// batchBytes is about how large a batch may get before it has fewer rows;
+	// what streams hold is taken to be packedTimes larger as Arrow.
+	batchBytes  = 64 << 20
+	packedTimes = 4
+)
+
+// reader reads columns of a file, batch by batch.
+type reader struct {
+	file      *File
+	schema    *arrow.Schema
+	columns   []*readNode
+	outs      []arrow.ArrayData
+	filter    *filter
+	batchRows int
+	workers   int
+
+	stripe int   // the next one to look at
+	left   int64 // rows left of the current one
+	rows   int   // rows of a batch in the current one
+	last   arrow.RecordBatch
+	failed error
+	closed bool
+}
+
+// Read implements [fileformat.File].
+func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Reader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, tarnerr.Wrap(tarnerr.Closed, "reading ORC file", err, "path", f.path)
+	}
+	sc, err := types.ArrowSchema(req.Columns)
+	if err != nil {
+		return nil, tarnerr.Trace("reading ORC file", err, "path", f.path)
+	}
+	r := &reader{file: f, schema: sc, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows, workers: max(req.Workers, 1)}
+	if r.batchRows <= 0 {
+		r.batchRows = defaultBatchRows
+	}
+	for i, c := range req.Columns {
+		node, err := f.readNode(f.root.child(c), c.Type, sc.Field(i).Type)
+		if err != nil {
+			return nil, tarnerr.Trace("reading ORC file", err, "path", f.path)
+		}
+		r.columns = append(r.columns, node)
+	}
+	r.outs = make([]arrow.ArrayData, len(r.columns))
+	return r, nil
+}
+
+// Schema implements [batch.Reader].
+func (r *reader) Schema() *arrow.Schema { return r.schema }
+
+// Next implements [batch.Reader].
+func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if r.closed {
+		return nil, tarnerr.New(tarnerr.Closed, "reading ORC file", "reader is closed", "path", r.file.path)
+	}
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	r.drop()
+	rec, err := r.next(ctx)
+	if err != nil {
+		r.failed = err
+		return nil, err
+	}
+	r.last = rec
+	return rec, nil
+}
+
+func (r *reader) drop() {
+	if r.last != nil {
+		r.last.Release()
+		r.last = nil
+	}
+}
+
+func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, tarnerr.Wrap(tarnerr.Closed, "reading ORC file", err, "path", r.file.path)
+	}
+	for r.left == 0 {
+		if r.stripe == len(r.file.meta.stripes) {
+			return nil, io.EOF
+		}
+		if err := r.openStripe(ctx, r.stripe); err != nil {
+			return nil, err
+		}
+		r.stripe++
+	}
+	rows := int(min(r.left, int64(r.rows)))
+	r.left -= int64(rows)
+	return r.decode(rows)
+}
+
+// openStripe reads the streams wanted of a stripe, unless none of its rows can match.
+func (r *reader) openStripe(ctx context.Context, i int) error {
+	rows := r.file.meta.stripes[i].rows
+	if rows == 0 {
+		return nil
+	}
+	if wanted, err := r.filter.stripe(ctx, i); err != nil || !wanted {
+		return err
+	}
+	var columns []int
+	for _, c := range r.columns {
+		columns = c.columns(columns)
+	}
+	r.rows = r.batchRows
+	if len(columns) > 0 {
+		s, err := r.file.openStripe(ctx, i)
+		if err != nil {
+			return err
+		}
+		size, err := s.load(ctx, columns)
+		if err != nil {
+			return err
+		}
+		r.file.stripes.Add(1)
+		for _, c := range r.columns {
+			if err := c.start(s); err != nil {
+				return err
+			}
+		}
+		if per := size * packedTimes / rows; per > 0 {
+			r.rows = int(min(int64(r.rows), max(1, batchBytes/per)))
+		}
+	}
+	r.left = rows
+	return nil
+}
+
+// decode reads the next rows of every column, side by side.
+func (r *reader) decode(rows int) (arrow.RecordBatch, error) {
+	err := r.eachColumn(func(i int) (err error) {
+		r.outs[i], err = r.columns[i].read(rows, nil)
+		return err
+	})
+	defer func() {
+		for i, d := range r.outs {
+			if d != nil {
+				d.Release()
+				r.outs[i] = nil
+			}
+		}
+	}()
+	if err != nil {
+		for _, c := range r.columns {
+			c.release()
+		}
+		return nil, err
+	}
+	arrays := make([]arrow.Array, len(r.outs))
+	for i, d := range r.outs {
+		arrays[i] = array.MakeFromData(d)
+	}
+	rec := array.NewRecordBatch(r.schema, arrays, int64(rows))
+	for _, a := range arrays {
+		a.Release()
+	}
+	return rec, nil
+}
+
+func (r *reader) eachColumn(work func(i int) error) error {
+	workers := min(r.workers, len(r.columns))
+	if workers < 2 {
+		for i := range r.columns {
+			if err := work(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var next atomic.Int64
+	var group errgroup.Group
+	for range workers {
+		group.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(r.columns) {
+					return nil
+				}
+				if err := work(i); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return group.Wait()
+}
+
+// Close implements [batch.Reader].
+func (r *reader) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	r.drop()
+	for _, c := range r.columns {
+		c.release()
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package orc
+
+import (
+	"context"
+	"sort"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+const (
+	// gapBytes that nobody wants are carried along to save a request.
+	gapBytes = 128 << 10
+	// pieceBytes is the most that one request asks for.
+	pieceBytes = 8 << 20
+	// gatherParts bounds the requests in flight at once.
+	gatherParts = 4
+)
+
+// span is a range of bytes in the file.
+type span struct{ off, n int64 }
+
+type streamKey struct {
+	column int
+	kind   streamKind
+}
+
+// stripe is a stripe being read: where its streams are, and the bytes of those
+// that are wanted.
+type stripe struct {
+	file      *File
+	index     int
+	rows      int64
+	encodings []encoding
+	spans     map[streamKey]span
+	local     zone // of TIMESTAMP
+	instant   zone // of TIMESTAMP WITH LOCAL TIME ZONE
+	loaded    []segment
+}
+
+func (f *File) corruptStripe(i int, cause string, kv ...any) error {
+	return tarnerr.New(tarnerr.Corrupt, "reading ORC file", cause, append([]any{"path", f.path, "stripe", i}, kv...)...)
+}
+
+// openStripe reads the footer of a stripe.
+func (f *File) openStripe(ctx context.Context, i int) (*stripe, error) {
+	info := f.meta.stripes[i]
+	raw, err := f.bytes(ctx, span{info.offset + info.index + info.data, info.footer})
+	if err != nil {
+		return nil, err
+	}
+	plain, err := f.plain(raw)
+	if err != nil {
+		return nil, f.corruptStripe(i, "stripe footer cannot be decompressed")
+	}
+	foot, ok := decodeStripeFooter(plain)
+	if !ok {
+		return nil, f.corruptStripe(i, "stripe footer cannot be decoded")
+	}
+	if foot.encrypted {
+		return nil, f.unsupported("encrypted ORC files cannot be read", "stripe", i)
+	}
+	if len(foot.encodings) < len(f.nodes) {
+		return nil, f.corruptStripe(i, "stripe does not have the schema's columns", "columns", len(foot.encodings), "want", len(f.nodes))
+	}
+	s := &stripe{file: f, index: i, rows: info.rows, encodings: foot.encodings, spans: map[streamKey]span{}}
+	off, end := info.offset, info.offset+info.index+info.data
+	for _, x := range foot.streams {
+		if x.length > end-off {
+			return nil, f.corruptStripe(i, "stream lies outside its stripe", "column", x.column)
+		}
+		if x.column < int64(len(f.nodes)) {
+			s.spans[streamKey{int(x.column), x.kind}] = span{off, x.length}
+		}
+		off += x.length
+	}
+	if s.spans[streamKey{0, streamPresent}].n > 0 {
+		return nil, f.unsupported("rows that are null cannot be read", "stripe", i)
+	}
+	return s, s.zones(foot.zone)
+}
+
+// bytes gives a span of the file, without a request when the tail holds it.
+func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
+	if b, ok := f.tail.view(sp.off, sp.n); ok {
+		return b, nil
+	}
+	b := make([]byte, sp.n)
+	return b, f.readAt(ctx, b, sp.off)
+}
+
+// load reads the streams of columns, all that are not for skipping alone, and
+// gives their size.
+func (s *stripe) load(ctx context.Context, columns []int) (size int64, err error) {
+	wanted := map[int]bool{}
+	for _, c := range columns {
+		wanted[c] = true
+	}
+	var spans []span
+	for key, sp := range s.spans {
+		if wanted[key.column] && sp.n > 0 {
+			switch key.kind {
+			case streamPresent, streamData, streamLength, streamDictionary, streamSecondary:
+				spans = append(spans, sp)
+				size += sp.n
+			}
+		}
+	}
+	s.loaded, err = s.file.gather(ctx, spans)
+	return size, err
+}
+
+// gather reads spans with few requests: neighbours are joined over small gaps,
+// what the tail holds is not read again, long runs are read in pieces side by side.
+func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
+	sort.Slice(spans, func(i, j int) bool { return spans[i].off < spans[j].off })
+	var parts []span
+	for _, sp := range spans {
+		if sp.off >= f.tail.off {
+			continue
+		}
+		sp.n = min(sp.n, f.tail.off-sp.off)
+		if len(parts) > 0 {
+			last := &parts[len(parts)-1]
+			if end := last.off + last.n; sp.off <= end+gapBytes {
+				last.n = max(end, sp.off+sp.n) - last.off
+				continue
+			}
+		}
+		parts = append(parts, sp)
+	}
+	out := make([]segment, len(parts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(gatherParts)
+	for i, p := range parts {
+		out[i] = segment{p.off, make([]byte, p.n)}
+		for at := int64(0); at < p.n; at += pieceBytes {
+			piece := out[i].data[at:min(at+pieceBytes, p.n)]
+			group.Go(func() error { return f.readAt(ctx, piece, p.off+at) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	// A stream that reaches into the tail is whole in one view.
+	if n := len(out); n > 0 && out[n-1].off+int64(len(out[n-1].data)) == f.tail.off {
+		out[n-1].data = append(out[n-1].data, f.tail.data...)
+	}
+	return append(out, f.tail), nil
+}
+
+// stream opens a loaded stream, nil when the stripe does not have it.
+func (s *stripe) stream(column int, kind streamKind) *stream {
+	sp, ok := s.spans[streamKey{column, kind}]
+	if !ok {
+		return nil
+	}
+	i := sort.Search(len(s.loaded), func(i int) bool { return s.loaded[i].off > sp.off }) - 1
+	if i < 0 {
+		return nil
+	}
+	raw, ok := s.loaded[i].view(sp.off, sp.n)
+	if !ok {
+		return nil
+	}
+	return newStream(raw, s.file.post.compression, s.file.post.blockSize)
+}
+
+// version tells the two versions of run lengths apart.
+func (s *stripe) version(column int) (v2 bool, err error) {
+	switch s.encodings[column].kind {
+	case encDirect, encDictionary:
+		return false, nil
+	case encDirectV2, encDictionaryV2:
+		return true, nil
+	}
+	return false, dataError("unknown encoding")
+}
+
+// ints opens a stream of integers.
+func (s *stripe) ints(column int, kind streamKind, signed bool) (*intRuns, error) {
+	v2, err := s.version(column)
+	return newIntRuns(s.stream(column, kind), v2, signed), err
+}
