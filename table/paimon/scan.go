@@ -124,7 +124,7 @@ func (t *Table) Scan(ctx context.Context, scan table.Scan) (table.Reader, error)
 
 func (v *view) plan(ctx context.Context, scan table.Scan) (*plan.Result, error) {
 	c := v.components
-	manifests, err := v.manifests()
+	manifests, err := v.reading()
 	if err != nil {
 		return nil, tarnerr.Trace("planning scan", err, "table", v.name)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
@@ -31,6 +32,9 @@ type Table struct {
 	schemas    *schema.Store
 	// committer opens the commit stage once, so that commits through one table queue up.
 	committer func() (*commit.Committer, error)
+	// reading opens the manifests once, so that schemas of manifests, which take
+	// longer to parse than small manifests, are parsed once.
+	reading func() (*manifest.Store, error)
 }
 
 var _ table.Table = (*Table)(nil)
@@ -62,6 +66,7 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 		return nil, tarnerr.Trace(op, err, "table", name)
 	}
 	t.committer = sync.OnceValues(t.newCommitter)
+	t.reading = sync.OnceValues(t.manifests)
 	return t, nil
 }
 

@@ -48,7 +48,7 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
-	manifests, err := t.manifests()
+	manifests, err := t.reading()
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
