@@ -1,0 +1,71 @@
+//go:build cgo && !tarn_nosql
+
+package tarnsql
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// failure is an error of DuckDB, which it gives as JSON.
+type failure struct {
+	Type     string `json:"exception_type"`
+	Message  string `json:"exception_message"`
+	Position string `json:"position"`
+}
+
+func parseFailure(text string) failure {
+	var f failure
+	if json.Unmarshal([]byte(text), &f) != nil || f.Message == "" {
+		return failure{Message: text}
+	}
+	return f
+}
+
+// position is the byte of DuckDB's text that the error speaks of, -1 for none.
+func (f failure) position() int {
+	n, err := strconv.Atoi(f.Position)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+var failureKinds = map[string]tarnerr.Kind{
+	"Not implemented": tarnerr.Unsupported, "Permission": tarnerr.Denied, "IO": tarnerr.Unavailable,
+	"INTERNAL": tarnerr.Internal, "FATAL": tarnerr.Internal, "Interrupt": tarnerr.Unavailable,
+}
+
+// error is f in the words of this engine; source, where known, maps its place to
+// the text that the user wrote.
+func (f failure) error(op string, source *edited) error {
+	kind, ok := failureKinds[f.Type]
+	if !ok {
+		kind = tarnerr.Invalid
+	}
+	cause := strings.TrimSpace(f.Message)
+	if source != nil {
+		cause += source.pointAt(f.position())
+	}
+	err := tarnerr.New(kind, op, cause)
+	if f.Type == "Out of Memory" {
+		return err.WithHint("Raise the memory limit of SQL, or give it a temporary directory with room.")
+	}
+	if f.Type == "Permission" {
+		return err.WithHint("SQL reads the tables of the catalog alone; import files with `tarn table import`.")
+	}
+	return err
+}
+
+// withPlace adds the place to an error that has none yet.
+func withPlace(err error, source *edited, position int) error {
+	var e *tarnerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return tarnerr.Wrap(e.Kind, "reading statement", errors.New(err.Error()+source.pointAt(position)))
+}

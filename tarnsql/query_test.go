@@ -1,0 +1,89 @@
+//go:build cgo && !tarn_nosql
+
+package tarnsql_test
+
+import (
+	"testing"
+
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/tarnsql"
+)
+
+func shop(t *testing.T) *world {
+	w := newWorld(t, tarnsql.Options{})
+	orders := w.table("orders", "id BIGINT NOT NULL, status STRING, version BIGINT", "id", map[string]string{"bucket": "2"})
+	w.write(orders, `{"id":1,"status":"CREATED","version":1}`+"\n"+`{"id":2,"status":"CREATED","version":1}`)
+	w.write(orders, `{"id":1,"status":"PAID, in full already","version":2}`+"\n"+`{"id":3,"status":null,"version":1}`)
+	items := w.table("Items", "order_id BIGINT, what STRING", "", nil)
+	w.write(items, `{"order_id":1,"what":"tea"}`+"\n"+`{"order_id":1,"what":"cup"}`+"\n"+`{"order_id":3,"what":"pot"}`)
+	return w
+}
+
+func TestSelect(t *testing.T) {
+	w := shop(t)
+	const paid = `1,"PAID, in full already",2` + "\n"
+	all := paid + "2,CREATED,1\n3,null,1\n"
+	w.wants("SELECT * FROM orders ORDER BY id", all)
+	w.wants("FROM shop.orders ORDER BY id", all)
+	w.wants("SELECT * FROM `orders` AS `o` ORDER BY o.id -- the end", all)
+	w.wants(`SELECT o.* FROM "shop"."orders" o ORDER BY 1`, all)
+	w.wants("TABLE orders ORDER BY ALL", all)
+	w.wants("SELECT count(*) FROM orders", "3\n")
+	w.wants("SELECT count(*), count(status) FROM ORDERS", "3,2\n")
+	w.wants("SELECT orders.version, orders.id FROM orders WHERE shop.orders.id = 1", "2,1\n")
+	w.wants("SELECT x FROM orders AS o(x, y, z) WHERE y LIKE 'PAID%'", "1\n")
+	w.wants("SELECT status FROM orders WHERE status = 'PAID, in full already' AND version > 1", `"PAID, in full already"`+"\n")
+	w.wants("SELECT 1 AS a, 2 AS a, 'ü' AS b", "1,2,ü\n")
+	w.wants("VALUES (1, 'x'), (2, NULL)", "1,x\n2,null\n")
+}
+
+func TestJoinsAndCTEs(t *testing.T) {
+	w := shop(t)
+	w.wants(`SELECT o.id, i.what FROM orders o JOIN items i ON o.id = i.order_id WHERE o.version = 2 ORDER BY i.what`, "1,cup\n1,tea\n")
+	w.wants(`SELECT o.id, i.what FROM orders o LEFT JOIN "Items" i ON o.id = i.order_id AND i.what <> 'pot' WHERE i.what IS NULL ORDER BY 1`, "2,null\n3,null\n")
+	w.wants(`WITH orders AS (SELECT 7 AS id) SELECT id FROM orders`, "7\n")
+	w.wants(`WITH a AS (SELECT id FROM orders WHERE id > 1), b AS (SELECT max(id) AS m FROM a) SELECT m, (SELECT count(*) FROM shop.orders x WHERE x.id <= m) FROM b`, "3,3\n")
+	w.wants(`WITH orders AS (SELECT id FROM orders WHERE id = 2) SELECT * FROM orders`, "2\n")
+	w.wants(`WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT sum(n) FROM r`, "6\n")
+	w.wants(`SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM items WHERE order_id = id AND what = 'pot')`, "3\n")
+	w.wants(`SELECT a.id FROM orders a, orders b WHERE a.id = b.id + 1 AND a.id = 2 AND b.id = 1`, "2\n")
+	w.wants(`SELECT count(*) FROM (SELECT id FROM orders UNION ALL SELECT order_id FROM items)`, "6\n")
+	w.wants(`SELECT id + 10 AS id FROM orders WHERE id = 1`, "11\n")
+}
+
+func TestSystemTablesAndTimeTravel(t *testing.T) {
+	w := shop(t)
+	for _, name := range []string{"orders$snapshots", `"orders$snapshots"`, "`orders$snapshots`", "shop.orders$snapshots", "`shop`.`orders$snapshots`"} {
+		w.wants("SELECT snapshot_id, commit_kind FROM "+name+" ORDER BY 1", "1,APPEND\n2,APPEND\n")
+	}
+	w.wants("SELECT sum(record_count) FROM orders$files", "4\n")
+	w.wants("SELECT o.id, s.snapshot_id FROM orders o, orders$snapshots s WHERE o.id = 1 AND s.snapshot_id = 2", "1,2\n")
+	w.wants("SELECT * FROM orders AT (VERSION => 1) ORDER BY id", "1,CREATED,1\n2,CREATED,1\n")
+	w.wants("SELECT n.id FROM orders n LEFT JOIN shop.orders AT (VERSION => 1) AS b ON n.id = b.id WHERE b.id IS NULL", "3\n")
+	w.wants("SELECT `b`.id FROM orders AS b AT (VERSION => 1) WHERE b.id = 2", "2\n")
+	w.wants("SELECT `b`.id FROM orders AT (VERSION => 1) AS `b` WHERE b.id = 2", "2\n")
+	w.wants("SELECT x FROM orders AS b(x, y) AT (VERSION => 1) WHERE x = 2", "2\n")
+	w.refuses("SELECT * FROM orders AT (VERSION => 9)", tarnerr.NotFound, "LINE 1: SELECT * FROM orders AT", "snapshot")
+	w.refuses("SELECT * FROM orders AT (VERSION => 0)", tarnerr.Invalid, "begin with 1")
+	w.refuses("SELECT * FROM orders AT (TIMESTAMP => now())", tarnerr.Unsupported, "AT with anything but")
+	w.refuses("SELECT * FROM orders$nothing", tarnerr.NotFound, "$nothing")
+}
+
+func TestErrorsPointAtThePlace(t *testing.T) {
+	w := shop(t)
+	w.refuses("SELECT *\nFROM ordres", tarnerr.NotFound, "no such table", "Did you mean orders?", "\n  LINE 2: FROM ordres\n               ^")
+	w.refuses("SELECT * FROM shpo.orders", tarnerr.NotFound, "no such database", "Did you mean shop?")
+	w.refuses("SELECT * FROM `orders` WHERE `idd` = 1", tarnerr.Invalid, `Referenced column "idd" not found`, "\n  LINE 1: SELECT * FROM `orders` WHERE `idd` = 1\n                                       ^")
+	w.refuses("SELECT 'ü', FROM orders o JOIN items i ON o.id = i.nope", tarnerr.Invalid, `does not have a column named "nope"`, "i.nope\n", "                                                  ^")
+	w.refuses("SELECT id\n  FRM orders o x", tarnerr.Invalid, "syntax error", "LINE 2:   FRM orders o x\n                ^")
+	w.refuses("SELECT CAST(status AS INT) FROM orders", tarnerr.Invalid, "Could not convert", "LINE 1: SELECT CAST(status")
+	w.refuses("SELECT * FROM 'some.csv'", tarnerr.Invalid, "LINE 1")
+	w.refuses("SELECT * FROM read_csv('some.csv')", tarnerr.Denied, "disabled")
+	w.refuses("INSTALL httpfs", tarnerr.Unsupported, "INSTALL")
+	w.refuses("SET memory_limit = '1TB'", tarnerr.Unsupported, "SET")
+	w.refuses("COPY orders TO 'x.csv'", tarnerr.Unsupported, "COPY")
+	w.refuses("SELECT * FROM tarn_scan(1)", tarnerr.Invalid, "own use")
+	w.refuses("SELECT ?", tarnerr.Unsupported, "parameters")
+	w.refuses("SELECT * FROM a.b.c", tarnerr.Unsupported, "another catalog")
+	w.refuses("", tarnerr.Invalid, "one statement")
+}

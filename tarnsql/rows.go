@@ -1,0 +1,264 @@
+//go:build cgo && !tarn_nosql
+
+package tarnsql
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	bindings "github.com/duckdb/duckdb-go-bindings"
+	"github.com/duckdb/duckdb-go/v2/mapping"
+
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// batchRows is how many rows of a result are put into one batch.
+const batchRows = 16 << 10
+
+// query is one running query. Its parts are freed in the order in which DuckDB
+// made them, backwards.
+type query struct {
+	*statement
+	source   *edited
+	conn     mapping.Connection
+	prepared mapping.PreparedStatement
+	pending  mapping.PendingResult
+	result   mapping.Result
+	cancel   context.CancelFunc
+	unwatch  func()
+	mem      *array.RecordBuilder
+	columns  []*decoder
+	fields   []types.Field
+	ended    bool
+
+	closing sync.Mutex
+	closed  bool
+}
+
+// newStatement is a statement that scans can be added to. It lives until its
+// query is closed, or discard.
+func (e *engine) newStatement(ctx context.Context) (*statement, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	return &statement{ctx: ctx, engine: e, threads: e.threads}, cancel
+}
+
+func (s *statement) add(sc *scan) int64 {
+	sc.statement = s
+	id := s.engine.add(sc)
+	s.scans = append(s.scans, id)
+	return id
+}
+
+func (s *statement) discard() {
+	for _, id := range s.scans {
+		s.engine.remove(id)
+	}
+	s.scans = nil
+}
+
+// prepare makes DuckDB read and bind the text.
+func (s *statement) prepare(source *edited, cancel context.CancelFunc) (*query, error) {
+	q := &query{statement: s, source: source, cancel: cancel, unwatch: func() {}}
+	var err error
+	if q.conn, err = s.engine.connect(); err != nil {
+		cancel()
+		s.discard()
+		return nil, err
+	}
+	q.unwatch = q.watch(s.ctx)
+	if err := q.bind(); err != nil {
+		q.close()
+		return nil, err
+	}
+	return q, nil
+}
+
+func (q *query) bind() error {
+	mapping.DestroyPrepare(&q.prepared)
+	if mapping.Prepare(q.conn, q.source.text, &q.prepared) == mapping.StateError {
+		return q.explain("preparing query", mapping.PrepareError(q.prepared))
+	}
+	if mapping.NParams(q.prepared) > 0 {
+		return tarnerr.New(tarnerr.Unsupported, "preparing query", "parameters")
+	}
+	return nil
+}
+
+// watch interrupts DuckDB when ctx ends, until the function returned is called.
+func (q *query) watch(ctx context.Context) func() {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		q.closing.Lock()
+		defer q.closing.Unlock()
+		if !q.closed {
+			mapping.Interrupt(q.conn)
+		}
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
+}
+
+// explain turns DuckDB's error into ours: the end of the context and the first
+// error of a scan tell more than it does.
+func (q *query) explain(op, text string) error {
+	if err := q.ctx.Err(); err != nil && q.failure() == nil {
+		return tarnerr.Wrap(tarnerr.Unavailable, op, err)
+	}
+	if err := q.failure(); err != nil {
+		return tarnerr.Trace(op, err)
+	}
+	return parseFailure(text).error(op, q.source)
+}
+
+// start runs the prepared text; columns that no Paimon type carries come as text.
+func (q *query) start() (*Rows, error) {
+	if err := q.describe(); err != nil {
+		q.close()
+		return nil, err
+	}
+	const op = "running query"
+	if bindings.PendingPreparedStreaming(q.prepared, &q.pending) == mapping.StateError {
+		err := q.explain(op, mapping.PendingError(q.pending))
+		q.close()
+		return nil, err
+	}
+	// From here on an interrupt stays, so that none is lost between this check and the run.
+	if err := q.ctx.Err(); err != nil {
+		q.close()
+		return nil, tarnerr.Wrap(tarnerr.Unavailable, op, err)
+	}
+	if mapping.ExecutePending(q.pending, &q.result) == mapping.StateError {
+		err := q.explain(op, mapping.ResultError(&q.result))
+		q.close()
+		return nil, err
+	}
+	schema, err := types.ArrowSchema(q.fields)
+	if err != nil {
+		q.close()
+		return nil, err
+	}
+	q.mem = array.NewRecordBuilder(q.engine.mem, schema)
+	return &Rows{fields: q.fields, schema: schema, next: q.next, close: q.close}, nil
+}
+
+// describe finds the columns' types, and asks for text where there is none.
+func (q *query) describe() error {
+	columns, text := q.resultColumns()
+	if len(columns) == 0 {
+		return tarnerr.New(tarnerr.Invalid, "preparing query", "a statement without columns")
+	}
+	if text {
+		names, casts := "", ""
+		for i, c := range columns {
+			name := "c" + itoa(i)
+			if i > 0 {
+				names, casts = names+", ", casts+", "
+			}
+			names += name
+			if c.decode == nil {
+				name = "CAST(" + name + " AS VARCHAR)"
+			}
+			casts += name
+		}
+		titles := q.fields
+		q.source = q.source.wrap("SELECT "+casts+" FROM (", "\n) AS t("+names+")")
+		if err := q.bind(); err != nil {
+			return err
+		}
+		columns, text = q.resultColumns()
+		for i := range q.fields {
+			q.fields[i].Name = titles[i].Name
+		}
+	}
+	for i, c := range columns {
+		if c.decode == nil {
+			return tarnerr.New(tarnerr.Internal, "preparing query", "no type for a column of text", "column", q.fields[i].Name)
+		}
+	}
+	q.columns = columns
+	return nil
+}
+
+func (q *query) resultColumns() (columns []*decoder, text bool) {
+	n := mapping.PreparedStatementColumnCount(q.prepared)
+	q.fields = nil
+	for i := range n {
+		t := mapping.PreparedStatementColumnLogicalType(q.prepared, i)
+		d := newDecoder(t)
+		mapping.DestroyLogicalType(&t)
+		columns = append(columns, d)
+		text = text || d.decode == nil
+		q.fields = append(q.fields, types.Field{ID: int(i), Name: mapping.PreparedStatementColumnName(q.prepared, i), Type: d.out})
+	}
+	return columns, text
+}
+
+// next gathers chunks of DuckDB to a batch.
+func (q *query) next(ctx context.Context) (arrow.RecordBatch, error) {
+	const op = "running query"
+	if err := ctx.Err(); err != nil {
+		return nil, tarnerr.Wrap(tarnerr.Unavailable, op, err)
+	}
+	defer q.watch(ctx)()
+	rows := 0
+	for rows < batchRows && !q.ended {
+		chunk := mapping.FetchChunk(q.result)
+		if chunk.Ptr == nil {
+			if text := mapping.ResultError(&q.result); text != "" || q.failure() != nil || q.ctx.Err() != nil {
+				if err := ctx.Err(); err != nil && q.failure() == nil {
+					return nil, tarnerr.Wrap(tarnerr.Unavailable, op, err)
+				}
+				return nil, q.explain(op, text)
+			}
+			q.ended = true
+			break
+		}
+		n := int(mapping.DataChunkGetSize(chunk))
+		err := q.decode(chunk, n)
+		mapping.DestroyDataChunk(&chunk)
+		if err != nil {
+			return nil, err
+		}
+		rows += n
+	}
+	if rows == 0 {
+		return nil, io.EOF
+	}
+	return q.mem.NewRecordBatch(), nil
+}
+
+func (q *query) decode(chunk mapping.DataChunk, n int) error {
+	for i, c := range q.columns {
+		vec := mapping.DataChunkGetVector(chunk, mapping.IdxT(i))
+		if err := c.append(q.mem.Field(i), vec, 0, n); err != nil {
+			return tarnerr.Trace("reading result", err, "column", q.fields[i].Name)
+		}
+	}
+	return nil
+}
+
+// close stops the query and frees all of it.
+func (q *query) close() error {
+	q.cancel()
+	q.unwatch()
+	if q.mem != nil {
+		q.mem.Release()
+	}
+	mapping.DestroyResult(&q.result)
+	mapping.DestroyPending(&q.pending)
+	mapping.DestroyPrepare(&q.prepared)
+	q.closing.Lock()
+	q.closed = true
+	mapping.Disconnect(&q.conn)
+	q.closing.Unlock()
+	q.discard()
+	return nil
+}
