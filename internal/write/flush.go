@@ -51,7 +51,7 @@ func (w *Writer) flush(ctx context.Context) error {
 		}
 	}
 	lanes := min(w.cfg.Workers, len(active))
-	eg, ctx := errgroup.WithContext(ctx)
+	eg, laneCtx := errgroup.WithContext(ctx)
 	next := make(chan int, len(active))
 	for _, g := range active {
 		next <- g
@@ -61,10 +61,10 @@ func (w *Writer) flush(ctx context.Context) error {
 		eg.Go(func() error {
 			var scratch []item
 			for g := range next {
-				if err := ctx.Err(); err != nil {
+				if err := laneCtx.Err(); err != nil {
 					return tarnerr.Wrap(tarnerr.Unavailable, "flushing write buffer", err)
 				}
-				if err := w.flushGroup(ctx, w.router.groups[g], rows[g], keys, &scratch); err != nil {
+				if err := w.flushGroup(laneCtx, w.router.groups[g], rows[g], keys, &scratch); err != nil {
 					return err
 				}
 			}
