@@ -1,7 +1,7 @@
 package option
 
 var fileKeys = []Key{
-	{Name: "file.format", Default: "parquet", State: RefusesWrites, Note: "parquet; files of other formats are refused when they are read"},
+	{Name: "file.format", Default: "parquet", State: RefusesWrites, Note: "parquet; orc is read but not written, files of other formats are refused when they are read"},
 	{Name: "file.format.per.level", Kind: Map, Default: "", State: RefusesWrites, Note: "parquet on every level"},
 	{Name: "file.compression", Default: "zstd"},
 	{Name: "file.compression.zstd-level", Kind: Int, Default: "1"},
@@ -25,6 +25,7 @@ var fileKeys = []Key{
 	{Name: "metadata.stats-dense-store", Kind: Bool, Default: "true"},
 	{Name: "metadata.stats-keep-first-n-columns", Kind: Int, Default: "-1"},
 	{Name: "parquet.enable.dictionary", Default: Unset, Note: "true or false; parquet.enable.dictionary#column for one column"},
+	{Name: "orc.timestamp-ltz.legacy.type", Kind: Bool, Default: "true", State: RefusesReads, Note: "files whose instants were shifted by the zone of their writer, as is the default"},
 	{Name: "variant.shreddingSchema", Default: Unset, Fallbacks: []string{"parquet.variant.shreddingSchema"}, State: Harmless, Note: "variants are written whole"},
 	{Name: "variant.inferShreddingSchema", Kind: Bool, Default: "false", State: Harmless, Note: "variants are written whole"},
 	{Name: "variant.shredding.maxSchemaWidth", Kind: Int, Default: "300", State: Harmless, Note: "variants are written whole"},

@@ -137,6 +137,7 @@ func TestChecks(t *testing.T) {
 		{"row-tracking.enabled", "true", app, write}, {"data-evolution.enabled", "true", app, both},
 		{"bucket", "-1", app, none}, {"bucket", "-1", key, write}, {"bucket", "-2", key, both}, {"bucket", "4", key, none},
 		{"bucket-function.type", "mod", key, none}, {"bucket-function.type", "hive", key, write},
+		{"orc.timestamp-ltz.legacy.type", "false", app, both}, {"orc.timestamp-ltz.legacy.type", "TRUE", app, none}, {"orc.compress", "ZLIB", app, none},
 		{"file.format", "orc", app, write}, {"file.format", "PARQUET", app, none}, {"file.format.per.level", "0:parquet", app, none},
 		{"file.format.per.level", "0:avro,1:parquet", app, write}, {"manifest.format", "parquet", app, both},
 		{"scan.mode", "latest-full", app, none}, {"scan.mode", "from-timestamp", app, both}, {"scan.snapshot-id", "3", app, none},
@@ -205,7 +206,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s is %v and needs no accepted values", k.Name, k.State)
 		}
 		if _, family := match(k.Name); family && !strings.HasPrefix(k.Name, "metadata.iceberg.") &&
-			!slices.Contains([]string{"fields.default-aggregate-function", "parquet.enable.dictionary", "file-index.in-manifest-threshold", "file-index.read.enabled"}, k.Name) {
+			!slices.Contains([]string{"fields.default-aggregate-function", "parquet.enable.dictionary", "orc.timestamp-ltz.legacy.type", "file-index.in-manifest-threshold", "file-index.read.enabled"}, k.Name) {
 			t.Errorf("%s is hidden in a family", k.Name)
 		}
 		if got, ok := Lookup(k.Name); !ok || got.Name != k.Name {

@@ -26,7 +26,7 @@ var patterns = []Pattern{
 	{"fields.", "", Harmless, "settings of columns for other merge engines"},
 	{"file-index.", "", Harmless, "no index is written; a missing index changes no result"},
 	{"parquet.", "", Honoured, "compression, codec level, page size and rows, block size, dictionary; all others are kept and change no value"},
-	{"orc.", "", Harmless, "ORC is refused by file.format"},
+	{"orc.", "", Harmless, "settings of the writer, and ORC is not written"},
 	{"avro.", "", Harmless, "Avro data files are refused by file.format"},
 	{"metadata.iceberg.", "", Harmless, "the Iceberg face is refused by metadata.iceberg.storage"},
 }

@@ -63,6 +63,9 @@ func (d *stamps) read(c *column, k int) error {
 				return misfit(d.node, d.want, stored)
 			}
 			sec := d.clock.wall(stored, nanos)
+			if nanos < 0 {
+				sec, nanos = sec-1, nanos+1_000_000_000
+			}
 			frac := nanos / (1_000_000_000 / per)
 			// The first second in range is only partly so: count from its end down.
 			if sec < 0 {
@@ -82,12 +85,12 @@ func (d *stamps) read(c *column, k int) error {
 var powers = [...]int64{1, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
 
 // nanoseconds unpacks a fraction: its low three bits count the zeros cut off,
-// less one.
+// less one. Arrow's writer has negative ones before 1970.
 func nanoseconds(packed int64) (int64, bool) {
 	v := packed >> 3
-	if v < 0 || v >= 1_000_000_000 {
+	if v <= -1_000_000_000 || v >= 1_000_000_000 {
 		return 0, false
 	}
 	v *= powers[packed&7]
-	return v, v < 1_000_000_000
+	return v, v > -1_000_000_000 && v < 1_000_000_000
 }

@@ -80,6 +80,9 @@ func (n *fileNode) memberNames() (names []string, cause string) {
 			names = append(names, strconv.Itoa(i))
 		}
 	}
+	if p, s := n.decimal(); n.kind == kindDecimal && (p < 1 || p > 38 || s < 0 || s > p) {
+		return nil, "precision or scale of a decimal out of range"
+	}
 	if len(names) != len(n.subtypes) {
 		return nil, "a type does not have the members of its kind"
 	}

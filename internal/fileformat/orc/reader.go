@@ -33,12 +33,13 @@ type reader struct {
 	batchRows int
 	workers   int
 
-	stripe int   // the next one to look at
-	left   int64 // rows left of the current one
-	rows   int   // rows of a batch in the current one
-	last   arrow.RecordBatch
-	failed error
-	closed bool
+	stripe  int      // the next one to look at
+	left    int64    // rows left of the current one
+	rows    int      // rows of a batch in the current one
+	present *bitRuns // which rows of the current one there are; nil: all
+	last    arrow.RecordBatch
+	failed  error
+	closed  bool
 }
 
 // Read implements [fileformat.File].
@@ -108,7 +109,26 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	rows := int(min(r.left, int64(r.rows)))
 	r.left -= int64(rows)
+	if err := r.checkPresent(rows); err != nil {
+		return nil, err
+	}
 	return r.decode(rows)
+}
+
+// checkPresent refuses rows that are null as a whole. Some writers say of every
+// row that it is not.
+func (r *reader) checkPresent(rows int) error {
+	if r.present == nil {
+		return nil
+	}
+	n, err := r.present.read(make([]byte, rows/8+1), 0, rows)
+	if err != nil {
+		return r.file.corruptStripe(r.stripe-1, err.Error(), "column", 0)
+	}
+	if n < rows {
+		return r.file.unsupported("rows that are null cannot be read", "stripe", r.stripe-1)
+	}
+	return nil
 }
 
 // openStripe reads the streams wanted of a stripe, unless none of its rows can match.
@@ -120,12 +140,12 @@ func (r *reader) openStripe(ctx context.Context, i int) error {
 	if wanted, err := r.filter.stripe(ctx, i); err != nil || !wanted {
 		return err
 	}
-	var columns []int
+	columns := []int{0} // the rows themselves
 	for _, c := range r.columns {
 		columns = c.columns(columns)
 	}
-	r.rows = r.batchRows
-	if len(columns) > 0 {
+	r.rows, r.present = r.batchRows, nil
+	if len(columns) > 1 {
 		s, err := r.file.openStripe(ctx, i)
 		if err != nil {
 			return err
@@ -135,6 +155,9 @@ func (r *reader) openStripe(ctx context.Context, i int) error {
 			return err
 		}
 		r.file.stripes.Add(1)
+		if p := s.stream(0, streamPresent); p != nil {
+			r.present = &bitRuns{byteRuns: byteRuns{in: p}}
+		}
 		for _, c := range r.columns {
 			if err := c.start(s); err != nil {
 				return err

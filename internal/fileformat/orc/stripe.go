@@ -75,9 +75,6 @@ func (f *File) openStripe(ctx context.Context, i int) (*stripe, error) {
 		}
 		off += x.length
 	}
-	if s.spans[streamKey{0, streamPresent}].n > 0 {
-		return nil, f.unsupported("rows that are null cannot be read", "stripe", i)
-	}
 	return s, s.zones(foot.zone)
 }
 

@@ -1,0 +1,142 @@
+package orc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// readEverything reads all columns of a file given by its bytes, whatever they are.
+func readEverything(data []byte, alloc memory.Allocator, req fileformat.ReadRequest) error {
+	f, err := openBytes(data, alloc)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if req.Columns == nil {
+		req.Columns = f.Fields()
+	}
+	r, err := f.Read(context.Background(), req)
+	if err != nil {
+		return err
+	}
+	rows := 0
+	return eachBatch(r, func(rec arrow.RecordBatch) error {
+		if rows += int(rec.NumRows()); rows > 1<<20 {
+			return io.ErrShortBuffer // a broken run may claim any number of rows
+		}
+		return nil
+	})
+}
+
+// badInput accepts the kinds of error that broken bytes may give.
+func badInput(err error) bool {
+	switch tarnerr.KindOf(err) {
+	case tarnerr.Corrupt, tarnerr.Unsupported, tarnerr.Invalid:
+		return true
+	}
+	return errors.Is(err, io.ErrShortBuffer)
+}
+
+func TestCutFiles(t *testing.T) {
+	for _, name := range []string{"java-nested.orc", "scalars-none.orc", "nested-0.11.orc"} {
+		data := testBytes(t, name)
+		for n := 0; n < len(data); n += 1 + n/200 {
+			err := readEverything(data[:n], nil, fileformat.ReadRequest{})
+			if err == nil || !badInput(err) || !strings.Contains(err.Error(), testPath) {
+				t.Fatalf("%s cut to %d bytes: %v", name, n, err)
+			}
+		}
+	}
+}
+
+func TestFlippedBytes(t *testing.T) {
+	for _, name := range testFiles(t) {
+		data := testBytes(t, name)
+		alloc := checked(t)
+		failed := 0
+		for i := 0; i < len(data); i += 1 + len(data)/150 {
+			for _, x := range []byte{0x01, 0x80, 0xff} {
+				data[i] ^= x
+				if err := readEverything(data, alloc, fileformat.ReadRequest{BatchRows: 17}); err != nil {
+					failed++
+					if !badInput(err) {
+						t.Fatalf("%s, byte %d ^ %#x: %v", name, i, x, err)
+					}
+				}
+				data[i] ^= x
+			}
+		}
+		if failed == 0 {
+			t.Errorf("%s: nothing failed", name)
+		}
+	}
+}
+
+// TestErrorsSayWhere breaks a stream and expects path, stripe and column.
+func TestErrorsSayWhere(t *testing.T) {
+	f := testFile(t, "scalars-stripes.orc", nil)
+	s, err := f.openStripe(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := streamKey{f.root.child(field(0, "s", "STRING")).column, streamLength}
+	data := testBytes(t, "scalars-stripes.orc")
+	for i := range data[s.spans[key].off : s.spans[key].off+s.spans[key].n] {
+		data[s.spans[key].off+int64(i)] = 0xff
+	}
+	err = readEverything(data, checked(t), fileformat.ReadRequest{Columns: pyFields("scalars")})
+	if !errors.Is(err, tarnerr.Corrupt) {
+		t.Fatalf("%v, want Corrupt", err)
+	}
+	for _, part := range []string{"path=" + testPath, "stripe=1", "column=s"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v does not say %s", err, part)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, name := range testFiles(f) {
+		f.Add(testBytes(f, name))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<20 {
+			return
+		}
+		if err := readEverything(data, checked(t), fileformat.ReadRequest{BatchRows: 100, Workers: 2}); err != nil && !badInput(err) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzFooter leaves the streams alone: the footer, uncompressed, is what a
+// fuzzer breaks.
+func FuzzFooter(f *testing.F) {
+	for _, name := range []string{"scalars-none.orc", "nested-stripes.orc"} {
+		data := testBytes(f, name)
+		file := testFile(f, name, nil)
+		end := len(data) - 1 - int(data[len(data)-1])
+		at := end - int(file.post.footerLength)
+		f.Add(data[:at], data[at:end])
+	}
+	f.Fuzz(func(t *testing.T, stripes, footer []byte) {
+		if len(footer) > 1<<16 || len(stripes) > 1<<18 {
+			return
+		}
+		data := append(append([]byte(nil), stripes...), footer...)
+		post := []byte{0x08, byte(len(footer)) | 0x80, byte(len(footer)>>7) | 0x80, byte(len(footer) >> 14), 0x10, 0, 0x82, 0xf4, 3, 3, 'O', 'R', 'C'}
+		data = append(append(data, post...), byte(len(post)))
+		if err := readEverything(data, nil, fileformat.ReadRequest{BatchRows: 100}); err != nil && !badInput(err) {
+			t.Fatal(err)
+		}
+	})
+}
