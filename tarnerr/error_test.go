@@ -45,3 +45,16 @@ func TestExitCodesDiffer(t *testing.T) {
 		seen[k.ExitCode()] = k
 	}
 }
+
+func TestAttributeLooksThroughTheChain(t *testing.T) {
+	err := Trace("importing", New(Invalid, "writing", "bad", "row", 3), "file", "x")
+	if v, ok := Attribute(err, "row"); !ok || v != 3 {
+		t.Errorf("row = %v %v", v, ok)
+	}
+	if v, ok := Attribute(err, "file"); !ok || v != "x" {
+		t.Errorf("file = %v %v", v, ok)
+	}
+	if _, ok := Attribute(io.EOF, "row"); ok {
+		t.Error("an unclassified error has no attributes")
+	}
+}

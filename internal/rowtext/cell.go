@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
@@ -86,6 +87,9 @@ func parseJSON(t types.Type, v any) (any, *cellError) {
 func parseScalar(t types.Type, text string) (any, *cellError) {
 	switch {
 	case t.IsString():
+		if n := utf8.RuneCountInString(text); n > t.Length {
+			return nil, misfit(text, "%d characters in a %s", n, t)
+		}
 		return text, nil
 	case t.IsBytes():
 		h, ok := strings.CutPrefix(text, "hex:")
@@ -95,6 +99,9 @@ func parseScalar(t types.Type, text string) (any, *cellError) {
 		b, err := hex.DecodeString(h)
 		if err != nil {
 			return nil, misfit(text, "not hexadecimal")
+		}
+		if (t.Root == types.Binary || t.Root == types.VarBinary) && len(b) > t.Length {
+			return nil, misfit(text, "%d bytes in a %s", len(b), t)
 		}
 		return b, nil
 	}
@@ -135,6 +142,7 @@ func parseList(t types.Type, v any) (any, *cellError) {
 
 func parsePairs(key, value types.Type, v any) (any, *cellError) {
 	var out pairs
+	seen := map[string]bool{}
 	add := func(k, e any) *cellError {
 		if k == nil {
 			return &cellError{reason: "null key"}
@@ -142,6 +150,11 @@ func parsePairs(key, value types.Type, v any) (any, *cellError) {
 		kc, err := parseJSON(key, k)
 		if err != nil {
 			return err.under("[key]")
+		}
+		if text := show(k); seen[text] {
+			return misfit(k, "key given twice")
+		} else {
+			seen[text] = true
 		}
 		vc, err := parseJSON(value, e)
 		if err != nil {

@@ -1,9 +1,7 @@
 package rowtext
 
 import (
-	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -11,16 +9,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
 
 // ReadCSV reads comma-separated values of fields (RFC 4180). With a header the
 // columns may come in any order, types.KindColumn among them, and those not
-// named are null; without one a line has all columns in table order.
-func ReadCSV(r io.Reader, fields []types.Field, opts ReadOptions) (batch.Reader, error) {
-	c := &csvRows{in: csv.NewReader(r), fields: fields, null: opts.Null}
+// named are null; without one a line has all columns in table order. A cell that
+// is opts.Null is null unless it stands in quotes and its column takes strings.
+func ReadCSV(r io.Reader, fields []types.Field, opts ReadOptions) (Reader, error) {
+	text := &csvInput{r: r}
+	c := &csvRows{text: text, in: csv.NewReader(text), fields: fields, null: opts.Null}
 	if opts.Delimiter != 0 {
 		c.in.Comma = opts.Delimiter
 	}
@@ -42,10 +41,13 @@ func ReadCSV(r io.Reader, fields []types.Field, opts ReadOptions) (batch.Reader,
 const kindTarget = -1
 
 type csvRows struct {
+	text   *csvInput
 	in     *csv.Reader
 	fields []types.Field
 	null   string
-	target []int // field each column goes to, or kindTarget
+	target []int  // field each column goes to, or kindTarget
+	record []byte // text of the row at hand
+	line   int    // its first line
 }
 
 func (c *csvRows) hasKind() bool { return slices.Contains(c.target, kindTarget) }
@@ -79,33 +81,38 @@ func (c *csvRows) readHeader() error {
 }
 
 func (c *csvRows) next() (row, string, error) {
+	start := c.in.InputOffset()
+	c.text.forget(start)
 	cells, err := c.in.Read()
 	var syntax *csv.ParseError
 	switch {
 	case err == io.EOF:
 		return row{}, "", io.EOF
 	case errors.As(err, &syntax):
-		return row{}, strings.Join(cells, string(c.in.Comma)), &RowError{Line: syntax.Line, Reason: syntax.Err.Error()}
+		text := c.text.record(start, c.in.InputOffset())
+		if syntax.StartLine != syntax.Line && errors.Is(syntax.Err, csv.ErrQuote) {
+			// It took all that follows for one cell, good rows among it.
+			return row{}, "", tarnerr.Wrap(tarnerr.Invalid, "reading rows", &RowError{Line: syntax.StartLine, Value: string(text), Reason: "a quote that is not closed properly"})
+		}
+		return row{}, string(text), &RowError{Line: syntax.Line, Value: string(text), Reason: syntax.Err.Error()}
 	case err != nil:
 		return row{}, "", tarnerr.Wrap(tarnerr.Unavailable, "reading rows", err)
 	}
-	line, _ := c.in.FieldPos(0)
+	c.record = c.text.record(start, c.in.InputOffset())
+	c.line, _ = c.in.FieldPos(0)
 	out, bad := c.parse(cells)
+	out.line = c.line
 	if bad != nil {
-		bad.Line = line
-		return row{}, c.join(cells), bad
+		bad.Line = c.line
+		return row{}, string(c.record), bad
 	}
 	return out, "", nil
 }
 
-// join writes a rejected row as CSV again, for the reject file.
-func (c *csvRows) join(cells []string) string {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.Comma = c.in.Comma
-	_ = w.Write(cells) // a bytes.Buffer takes all
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+// quoted reports that cell i of the row at hand stands in quotes.
+func (c *csvRows) quoted(i int) bool {
+	line, column := c.in.FieldPos(i)
+	return quotedAt(c.record, line-c.line, column-1)
 }
 
 func (c *csvRows) parse(cells []string) (row, *RowError) {
@@ -125,10 +132,10 @@ func (c *csvRows) parse(cells []string) (row, *RowError) {
 			out.kind = kind
 			continue
 		}
-		if text == c.null {
+		f := c.fields[c.target[i]]
+		if text == c.null && !(f.Type.IsString() && c.quoted(i)) {
 			continue
 		}
-		f := c.fields[c.target[i]]
 		cell, bad := parseText(f.Type, text)
 		if bad != nil {
 			return row{}, &RowError{Column: f.Name + bad.path, Value: bad.value, Reason: bad.reason}
@@ -154,14 +161,9 @@ func parseText(t types.Type, text string) (any, *cellError) {
 	if !t.IsNested() {
 		return parseScalar(t, text)
 	}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
+	v, err := decodeJSON([]byte(text))
+	if err != nil {
 		return nil, misfit(text, "not JSON: %v", err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, misfit(text, "text after the JSON value")
 	}
 	return parseJSON(t, v)
 }

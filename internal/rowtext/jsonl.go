@@ -8,7 +8,6 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -18,7 +17,7 @@ const MaxLine = 64 << 20
 
 // ReadJSONL reads JSON lines of fields. The batches start with types.KindColumn
 // when the first line has that member. Empty lines are skipped.
-func ReadJSONL(r io.Reader, fields []types.Field, opts ReadOptions) (batch.Reader, error) {
+func ReadJSONL(r io.Reader, fields []types.Field, opts ReadOptions) (Reader, error) {
 	j := &jsonRows{in: bufio.NewScanner(r), fields: fields}
 	j.in.Buffer(make([]byte, 0, 64<<10), MaxLine)
 	j.advance()
@@ -66,6 +65,7 @@ func (j *jsonRows) next() (row, string, error) {
 		return row{}, "", io.EOF
 	}
 	out, bad := j.parse(j.ahead)
+	out.line = j.line
 	if bad != nil {
 		bad.Line = j.line
 		text := string(j.ahead)
@@ -80,16 +80,12 @@ func (j *jsonRows) parse(line []byte) (row, *RowError) {
 	if !utf8.Valid(line) {
 		return row{}, &RowError{Reason: "not UTF-8"}
 	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.UseNumber()
-	var object map[string]any
-	if err := dec.Decode(&object); err != nil {
+	v, err := decodeJSON(line)
+	if err != nil {
 		return row{}, &RowError{Reason: "not a JSON object: " + err.Error()}
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return row{}, &RowError{Reason: "text after the JSON object"}
-	}
-	if object == nil {
+	object, ok := v.(map[string]any)
+	if !ok {
 		return row{}, &RowError{Reason: "not a JSON object"}
 	}
 	out := row{cells: make([]any, len(j.fields))}

@@ -54,10 +54,19 @@ func (e *RowError) Error() string {
 	return s + ": " + e.Reason
 }
 
-// row is one parsed row: cells per field (nil = null, nested as below) and its kind.
+// Reader reads batches of rows from text and knows where they stood.
+type Reader interface {
+	batch.Reader
+	// Line is the line of the input, from 1, on which row i of the last batch began.
+	Line(i int) int
+}
+
+// row is one parsed row: cells per field (nil = null, nested as below), its kind
+// and its first line.
 type row struct {
 	cells []any
 	kind  types.RowKind
+	line  int
 }
 
 // rows parses one input, row by row.
@@ -75,10 +84,11 @@ type reader struct {
 	schema *arrow.Schema
 	opts   ReadOptions
 	last   arrow.RecordBatch
+	lines  []int // of the rows of last
 	done   bool
 }
 
-func newReader(src rows, fields []types.Field, opts ReadOptions) (batch.Reader, error) {
+func newReader(src rows, fields []types.Field, opts ReadOptions) (Reader, error) {
 	s, err := types.ArrowSchema(fields)
 	if err != nil {
 		return nil, err
@@ -98,6 +108,8 @@ func newReader(src rows, fields []types.Field, opts ReadOptions) (batch.Reader, 
 
 func (r *reader) Schema() *arrow.Schema { return r.schema }
 
+func (r *reader) Line(i int) int { return r.lines[i] }
+
 func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	r.release()
 	if r.done {
@@ -109,6 +121,7 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	b := array.NewRecordBuilder(r.opts.Mem, r.schema)
 	defer b.Release()
 	n := 0
+	r.lines = r.lines[:0]
 	for n < r.opts.BatchRows {
 		row, text, err := r.src.next()
 		if err == io.EOF {
@@ -127,6 +140,7 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err := r.append(b, row); err != nil {
 			return nil, err
 		}
+		r.lines = append(r.lines, row.line)
 		n++
 	}
 	if n == 0 {

@@ -3,8 +3,9 @@ package rowtext
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"io"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -95,34 +96,56 @@ func kindAt(rec arrow.RecordBatch, i int) string {
 }
 
 // NewCSV writes comma-separated values with a header line; null is what null
-// values are written as.
+// values are written as. A value that would read as null is put in quotes.
 func NewCSV(w io.Writer, fields []types.Field, kind bool, delimiter rune, null string) Writer {
-	c := &csvWriter{w: csv.NewWriter(w), fields: fields, kind: kind, null: null}
-	if delimiter != 0 {
-		c.w.Comma = delimiter
+	if delimiter == 0 {
+		delimiter = ','
 	}
-	return c
+	return &csvWriter{w: bufio.NewWriterSize(w, 64<<10), comma: delimiter, fields: fields, kind: kind, null: null}
 }
 
 type csvWriter struct {
-	w      *csv.Writer
+	w      *bufio.Writer
+	comma  rune
 	fields []types.Field
 	kind   bool
 	null   string
 	header bool // written
 	cell   []byte
+	line   []byte
 }
 
 func (c *csvWriter) writeHeader() error {
 	c.header = true
-	var row []string
+	c.line = c.line[:0]
 	if c.kind {
-		row = append(row, types.KindColumn)
+		c.add(types.KindColumn)
 	}
 	for _, f := range c.fields {
-		row = append(row, f.Name)
+		c.add(f.Name)
 	}
-	return outErr(c.w.Write(row))
+	return c.end()
+}
+
+// add appends a cell to the line, in quotes where it needs them.
+func (c *csvWriter) add(cell string) {
+	if cell == c.null || strings.ContainsAny(cell, "\"\r\n") || strings.ContainsRune(cell, c.comma) ||
+		strings.HasPrefix(cell, " ") || strings.HasPrefix(cell, "\t") {
+		c.line = append(c.line, '"')
+		c.line = append(c.line, strings.ReplaceAll(cell, `"`, `""`)...)
+		cell = `"`
+	}
+	c.line = append(c.line, cell...)
+	c.line = utf8.AppendRune(c.line, c.comma)
+}
+
+// end writes the line.
+func (c *csvWriter) end() error {
+	if n := len(c.line); n > 0 {
+		c.line = c.line[:n-utf8.RuneLen(c.comma)]
+	}
+	_, err := c.w.Write(append(c.line, '\n'))
+	return outErr(err)
 }
 
 func (c *csvWriter) Write(rec arrow.RecordBatch) error {
@@ -135,20 +158,23 @@ func (c *csvWriter) Write(rec arrow.RecordBatch) error {
 			return err
 		}
 	}
-	row := make([]string, 0, len(cols)+1)
 	for i := range int(rec.NumRows()) {
-		row = row[:0]
+		c.line = c.line[:0]
 		if c.kind {
-			row = append(row, kindAt(rec, i))
+			c.add(kindAt(rec, i))
 		}
 		for j, col := range cols {
+			if col.IsNull(i) {
+				c.line = utf8.AppendRune(append(c.line, c.null...), c.comma)
+				continue
+			}
 			text, err := c.text(c.fields[j].Type, col, i)
 			if err != nil {
 				return err
 			}
-			row = append(row, text)
+			c.add(text)
 		}
-		if err := outErr(c.w.Write(row)); err != nil {
+		if err := c.end(); err != nil {
 			return err
 		}
 	}
@@ -157,9 +183,6 @@ func (c *csvWriter) Write(rec arrow.RecordBatch) error {
 
 // text is a cell in canonical form without the quotes of JSON strings.
 func (c *csvWriter) text(t types.Type, col arrow.Array, i int) (string, error) {
-	if col.IsNull(i) {
-		return c.null, nil
-	}
 	if s, ok := col.(*array.String); ok {
 		return s.Value(i), nil
 	}
@@ -180,8 +203,7 @@ func (c *csvWriter) Flush() error {
 			return err
 		}
 	}
-	c.w.Flush()
-	return outErr(c.w.Error())
+	return outErr(c.w.Flush())
 }
 
 func outErr(err error) error {
