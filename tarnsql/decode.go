@@ -3,6 +3,7 @@
 package tarnsql
 
 import (
+	"math"
 	"strconv"
 	"unsafe"
 
@@ -82,6 +83,49 @@ func newDecoder(t mapping.LogicalType) *decoder {
 		d.out = null(types.Type{Root: types.VarChar, Length: types.MaxLength})
 	}
 	return d
+}
+
+// target makes the values those of t, whose DuckDB type is the vector's.
+func (d *decoder) target(t types.Type) {
+	d.out = t
+	switch t.Root {
+	case types.TimestampLTZ:
+		d.decode = zoned(types.TimeUnit(t.Precision))
+	case types.Array, types.Vector:
+		d.children[0].target(*t.Element)
+	case types.Map, types.Multiset:
+		key, value := entryTypes(t)
+		d.children[0].target(key)
+		d.children[1].target(value)
+	case types.Row:
+		for i, f := range t.Fields {
+			d.children[i].target(f.Type)
+		}
+	}
+}
+
+// zoned decodes TIMESTAMPTZ, which has microseconds, into another unit.
+func zoned(unit arrow.TimeUnit) func(*decoder, array.Builder, mapping.Vector, int, int) error {
+	switch unit {
+	case arrow.Millisecond:
+		return mapped(func(b *array.TimestampBuilder, v int64) error {
+			ms := v / 1000
+			if v%1000 < 0 {
+				ms--
+			}
+			b.Append(arrow.Timestamp(ms))
+			return nil
+		})
+	case arrow.Nanosecond:
+		return mapped(func(b *array.TimestampBuilder, v int64) error {
+			if v > math.MaxInt64/1000 || v < math.MinInt64/1000 {
+				return tarnerr.New(tarnerr.Invalid, "reading result", "a timestamp outside of what 64 bits of nanoseconds hold, 1677 to 2262", "microseconds", v)
+			}
+			b.Append(arrow.Timestamp(v * 1000))
+			return nil
+		})
+	}
+	return decodeTimestamps
 }
 
 func (d *decoder) append(b array.Builder, vec mapping.Vector, from, n int) error {

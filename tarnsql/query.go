@@ -9,15 +9,15 @@ import (
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
 )
 
 // pinAttempts bounds how often the references to a table are planned until all
 // of them see one snapshot while others commit.
 const pinAttempts = 20
 
-// query runs a SELECT. shape, where given, makes the text to run of the query's
-// when its columns are known.
-func (db *DB) query(ctx context.Context, source *edited, shape func(*query) (*edited, error)) (*Rows, error) {
+// query runs a SELECT. With into, its columns are cast to those of a table.
+func (db *DB) query(ctx context.Context, source *edited, into []types.Field) (*Rows, error) {
 	prefix, source := explainPrefix(source)
 	tree, err := db.engine.serialize(ctx, source)
 	if err != nil {
@@ -45,15 +45,7 @@ func (db *DB) query(ctx context.Context, source *edited, shape func(*query) (*ed
 	if err != nil {
 		return nil, err
 	}
-	if shape != nil {
-		if q.source, err = shape(q); err == nil {
-			err = q.bind()
-		}
-		if err != nil {
-			q.close()
-			return nil, err
-		}
-	}
+	q.into = into
 	return q.start()
 }
 

@@ -5,6 +5,7 @@ package tarnsql
 import (
 	"context"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -34,6 +35,7 @@ type query struct {
 	columns  []*decoder
 	fields   []types.Field
 	ended    bool
+	into     []types.Field // columns of the table that the rows go to; nil for none
 
 	closing sync.Mutex
 	closed  bool
@@ -149,42 +151,58 @@ func (q *query) start() (*Rows, error) {
 	return &Rows{fields: q.fields, schema: schema, next: q.next, close: q.close}, nil
 }
 
-// describe finds the columns' types, and asks for text where there is none.
+// describe finds the columns' types. It asks for text where there is none, and
+// for a table's types where the rows go there.
 func (q *query) describe() error {
 	columns, text := q.resultColumns()
-	if len(columns) == 0 {
+	switch {
+	case len(columns) == 0:
 		return tarnerr.New(tarnerr.Invalid, "preparing query", "a statement without columns")
+	case q.into != nil && len(q.into) != len(columns):
+		return tarnerr.New(tarnerr.Invalid, "preparing query", "as many columns are needed as the table takes",
+			"have", len(columns), "need", len(q.into)).WithHint("The table takes %s.", fieldNames(q.into))
+	case !text && q.into == nil:
+		q.columns = columns
+		return nil
 	}
-	if text {
-		names, casts := "", ""
-		for i, c := range columns {
-			name := "c" + itoa(i)
-			if i > 0 {
-				names, casts = names+", ", casts+", "
-			}
-			names += name
-			if c.decode == nil {
-				name = "CAST(" + name + " AS VARCHAR)"
-			}
-			casts += name
-		}
-		titles := q.fields
-		q.source = q.source.wrap("SELECT "+casts+" FROM (", "\n) AS t("+names+")")
-		if err := q.bind(); err != nil {
-			return err
-		}
-		columns, text = q.resultColumns()
-		for i := range q.fields {
-			q.fields[i].Name = titles[i].Name
-		}
-	}
+	titles := q.fields
+	names, casts := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
-		if c.decode == nil {
-			return tarnerr.New(tarnerr.Internal, "preparing query", "no type for a column of text", "column", q.fields[i].Name)
+		names[i] = "c" + itoa(i)
+		switch {
+		case q.into != nil:
+			casts[i] = "CAST(" + names[i] + " AS " + castName(q.into[i].Type) + ")"
+		case c.decode == nil:
+			casts[i] = "CAST(" + names[i] + " AS VARCHAR)"
+		default:
+			casts[i] = names[i]
+		}
+	}
+	q.source = q.source.wrap("SELECT "+strings.Join(casts, ", ")+" FROM (", "\n) AS t("+strings.Join(names, ", ")+")")
+	if err := q.bind(); err != nil {
+		return err
+	}
+	if columns, text = q.resultColumns(); text {
+		return tarnerr.New(tarnerr.Internal, "preparing query", "no type for a column of text")
+	}
+	for i := range q.fields {
+		q.fields[i].Name = titles[i].Name
+		if q.into != nil {
+			columns[i].target(q.into[i].Type.WithNull(true))
+			q.fields[i] = q.into[i]
+			q.fields[i].Type.Nullable = true // the table's writer says what may not be null
 		}
 	}
 	q.columns = columns
 	return nil
+}
+
+func fieldNames(fields []types.Field) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 func (q *query) resultColumns() (columns []*decoder, text bool) {

@@ -1,5 +1,6 @@
-// Package sqltext reads the small pieces of SQL that Tarn parses itself: the
-// predicate of --where. A real SQL engine reads everything else.
+// Package sqltext reads the pieces of SQL that Tarn parses itself: the predicate
+// of --where, a script's statements, and those of them that change a catalog.
+// A real SQL engine reads queries.
 //
 // Floor F1. It needs no cgo.
 package sqltext
