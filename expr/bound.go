@@ -2,6 +2,7 @@ package expr
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -235,7 +236,7 @@ func noColumn(fields []types.Field, name string) error {
 		names[i] = f.Name
 	}
 	return tarnerr.New(tarnerr.Invalid, "binding predicate", "no such column", "column", name).
-		WithHint("The columns are %v.", names)
+		WithHint("The columns are %s.", strings.Join(names, ", "))
 }
 
 func (n and) columns(yield func(string)) {

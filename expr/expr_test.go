@@ -121,7 +121,7 @@ func TestBindErrorsNameTheColumn(t *testing.T) {
 		}
 	}
 	_, err := Bind(Compare{"nope", Eq, 1}, fs)
-	if !strings.Contains(err.Error(), "column=nope") || !strings.Contains(err.Error(), "[i s a d b]") {
+	if !strings.Contains(err.Error(), "column=nope") || !strings.Contains(err.Error(), "columns are i, s, a, d, b") {
 		t.Error(err)
 	}
 	if _, err := Bind(IsNull{"a"}, fs); err != nil {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/rowtext"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -41,9 +43,9 @@ types of the table. A column _kind with +I, -U, +U or -D makes rows updates and 
 
 The first row that does not fit ends the import with its line, column, value and
 reason, and nothing is committed. With --reject-file such rows are set aside instead,
---max-rejects of them at most.
+--max-rejects of them at most; the file is replaced when the first one comes.
 
---commit-every N commits after about N rows: what was committed before a failure stays.
+--commit-every N commits after every N rows: what was committed before a failure stays.
 --commit-user with --commit-id makes the import repeatable: the same user and id are
 committed once, however often the command runs. With --commit-every the ids count up.`,
 		Example: `  tarn table import shop.orders orders.csv --header
@@ -62,7 +64,7 @@ committed once, however often the command runs. With --commit-every the ids coun
 	}
 	f := cmd.Flags()
 	f.StringVar(&fl.format, "format", "", "csv, jsonl, parquet or arrow (default: by the file's ending)")
-	f.StringVar(&fl.text.Null, "null", "", "CSV: text of a null cell")
+	f.StringVar(&fl.text.Null, "null", "", "CSV: text of a null cell; in quotes it is that text itself")
 	f.StringVar(&fl.delimiter, "delimiter", ",", "CSV: character between cells")
 	f.BoolVar(&fl.text.Header, "header", false, "CSV: the first line names the columns")
 	f.Int64Var(&fl.commitEvery, "commit-every", 0, "commit after so many rows (0: once, at the end)")
@@ -88,8 +90,8 @@ func (fl *importFlags) check() error {
 		return usage(fmt.Errorf("--commit-every %d is negative", fl.commitEvery))
 	case (fl.user == "") != (fl.identifier == 0):
 		return usage(errors.New("--commit-user and --commit-id go together"))
-	case fl.identifier < 0:
-		return usage(fmt.Errorf("--commit-id %d is negative", fl.identifier))
+	case fl.identifier < 0 || fl.identifier >= table.BatchIdentifier:
+		return usage(fmt.Errorf("--commit-id %d is not between 1 and %d", fl.identifier, int64(table.BatchIdentifier-1)))
 	}
 	return nil
 }
@@ -97,26 +99,25 @@ func (fl *importFlags) check() error {
 // importRun is one import in progress.
 type importRun struct {
 	*app
-	table    table.Table
-	flags    importFlags
-	writer   importWriter
-	rows     int64 // since the last commit
-	rejected int
-	rejects  *os.File
+	table   table.Table
+	flags   importFlags
+	writer  importWriter
+	rejects *rejects // nil: the first bad row ends the import
+	rows    int64    // since the last commit
+	commits int
+	since   time.Time // of the last commit, or the start
 }
 
 func (a *app) runImport(ctx context.Context, t table.Table, files []string, fl importFlags) (err error) {
-	run := &importRun{app: a, table: t, flags: fl}
+	run := &importRun{app: a, table: t, flags: fl, since: time.Now()}
 	if fl.rejectFile != "" {
-		if run.rejects, err = os.Create(fl.rejectFile); err != nil {
-			return tarnerr.Wrap(tarnerr.Denied, "opening reject file", err)
-		}
+		run.rejects = &rejects{name: fl.rejectFile, most: fl.maxRejects, told: a.errOut}
+		run.flags.text.Reject = run.rejects.add
 		defer func() {
-			if closeErr := run.rejects.Close(); err == nil && closeErr != nil {
-				err = tarnerr.Wrap(tarnerr.Unavailable, "writing reject file", closeErr)
+			if closeErr := run.rejects.Close(); err == nil {
+				err = closeErr
 			}
 		}()
-		run.flags.text.Reject = run.reject
 	}
 	if run.writer, err = newImportWriter(ctx, t, fl); err != nil {
 		return err
@@ -128,30 +129,30 @@ func (a *app) runImport(ctx context.Context, t table.Table, files []string, fl i
 	}()
 	for _, f := range files {
 		if err := run.file(ctx, f); err != nil {
-			return tarnerr.Trace("importing", err, "file", f)
+			return run.ended(ctx, tarnerr.Trace("importing", err, "file", f))
 		}
 	}
-	if run.rows > 0 || run.writer.first() {
+	if run.rows > 0 || run.commits == 0 {
 		if err := run.commit(ctx); err != nil {
 			return err
 		}
 	}
-	if run.rejected > 0 {
-		fmt.Fprintf(a.errOut, "%d rows did not fit, see %s\n", run.rejected, fl.rejectFile)
-	}
 	return nil
 }
 
-func (r *importRun) reject(e *rowtext.RowError, text string) error {
-	if r.rejected++; r.rejected > r.flags.maxRejects {
-		return tarnerr.Wrap(tarnerr.Invalid, "reading rows", e).
-			WithHint("More than %d rows do not fit (--max-rejects).", r.flags.maxRejects)
+// ended says in an error what stays of an import that broke off.
+func (r *importRun) ended(ctx context.Context, err error) error {
+	var e *tarnerr.Error
+	if !errors.As(err, &e) || e.Hint != "" {
+		return err
 	}
-	fmt.Fprintf(r.errOut, "rejected: %v\n", e)
-	if _, err := fmt.Fprintln(r.rejects, text); err != nil {
-		return tarnerr.Wrap(tarnerr.Unavailable, "writing reject file", err)
+	switch {
+	case r.commits > 0:
+		return e.WithHint("What %d commits made before stays.", r.commits)
+	case ctx.Err() != nil:
+		return e.WithHint("Nothing was committed.")
 	}
-	return nil
+	return err
 }
 
 func (r *importRun) file(ctx context.Context, name string) error {
@@ -168,31 +169,98 @@ func (r *importRun) file(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if err := r.writer.Write(ctx, rec); err != nil {
+		if err := r.take(ctx, src, rec); err != nil {
 			return err
 		}
-		r.rows += rec.NumRows()
+	}
+}
+
+// take writes the rows of a batch, committing wherever --commit-every says.
+func (r *importRun) take(ctx context.Context, src batch.Reader, rec arrow.RecordBatch) error {
+	for at := int64(0); at < rec.NumRows(); {
+		end := rec.NumRows()
+		if every := r.flags.commitEvery; every > 0 {
+			end = min(end, at+every-r.rows)
+		}
+		if err := r.write(ctx, src, rec, at, end); err != nil {
+			return err
+		}
+		at = end
 		if r.flags.commitEvery > 0 && r.rows >= r.flags.commitEvery {
 			if err := r.commit(ctx); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// write writes rows from at to end of a batch. A row that the table refuses is
+// set aside where that is wanted: a refused batch has left no trace.
+func (r *importRun) write(ctx context.Context, src batch.Reader, rec arrow.RecordBatch, at, end int64) error {
+	for at < end {
+		err := r.writeSlice(ctx, rec, at, end)
+		if err == nil {
+			r.rows += end - at
+			return nil
+		}
+		bad, ok := badRow(err, end-at)
+		if !ok {
+			return err
+		}
+		place := fmt.Sprint("row ", at+bad+1, " of the batch")
+		if lines, ok := src.(interface{ Line(i int) int }); ok {
+			place = fmt.Sprint("line ", lines.Line(int(at+bad)))
+		}
+		if r.rejects == nil {
+			return tarnerr.Trace("reading "+place, err)
+		}
+		if bad > 0 {
+			if err := r.writeSlice(ctx, rec, at, at+bad); err != nil {
+				return err
+			}
+			r.rows += bad
+		}
+		one := rec.NewSlice(at+bad, at+bad+1)
+		err = r.rejects.addRow(r.table, one, place, err)
+		one.Release()
+		if err != nil {
+			return err
+		}
+		at += bad + 1
+	}
+	return nil
+}
+
+func (r *importRun) writeSlice(ctx context.Context, rec arrow.RecordBatch, at, end int64) error {
+	part := rec.NewSlice(at, end)
+	defer part.Release()
+	return r.writer.Write(ctx, part)
+}
+
+// badRow is the row of a batch of n that an error complains of.
+func badRow(err error, n int64) (int64, bool) {
+	if tarnerr.KindOf(err) != tarnerr.Invalid {
+		return 0, false
+	}
+	v, ok := tarnerr.Attribute(err, "row")
+	i, isInt := v.(int)
+	return int64(i), ok && isInt && int64(i) < n
 }
 
 func (r *importRun) commit(ctx context.Context) error {
 	report, err := r.writer.commit(ctx)
-	rows := r.rows
-	r.rows = 0
+	rows, took := r.rows, time.Since(r.since)
+	r.rows, r.since = 0, time.Now()
 	if report != nil && r.flags.report {
-		enc := json.NewEncoder(r.out)
-		if encErr := enc.Encode(report); encErr != nil && err == nil {
+		if encErr := json.NewEncoder(r.out).Encode(report); encErr != nil && err == nil {
 			return outErr(encErr)
 		}
 	}
 	if err != nil {
 		return err
 	}
+	r.commits++
 	if r.flags.report {
 		return nil
 	}
@@ -202,8 +270,12 @@ func (r *importRun) commit(ctx context.Context) error {
 	case len(report.Snapshots) == 0:
 		fmt.Fprintln(r.out, "nothing to commit")
 	default:
-		fmt.Fprintf(r.out, "committed %d rows as snapshot %s in %.3f s\n", rows,
-			strings.Trim(fmt.Sprint(report.Snapshots), "[]"), report.Elapsed.Seconds())
+		plural := "s"
+		if rows == 1 {
+			plural = ""
+		}
+		fmt.Fprintf(r.out, "committed %d row%s as snapshot %s in %.3f s\n", rows, plural,
+			strings.Trim(fmt.Sprint(report.Snapshots), "[]"), took.Seconds())
 	}
 	return nil
 }

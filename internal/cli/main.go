@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -66,4 +67,16 @@ func group(cmd *cobra.Command) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
+}
+
+// fileErr classifies a failure of a file named on the command line.
+func fileErr(op string, err error) error {
+	kind := tarnerr.Unavailable
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		kind = tarnerr.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		kind = tarnerr.Denied
+	}
+	return tarnerr.Wrap(kind, op, err)
 }

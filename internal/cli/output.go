@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"errors"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -24,20 +25,20 @@ type output interface {
 	Close() error
 }
 
-func newOutput(format string, w io.Writer, fields []types.Field, kind bool) (output, error) {
+func newOutput(format string, w io.Writer, fields []types.Field, kind bool, null string) (output, error) {
 	switch format {
 	case "table":
 		return &tableOutput{w: w, fields: fields, kind: kind}, nil
 	case "jsonl":
 		return textOutput{rowtext.NewJSONL(w, fields, kind)}, nil
 	case "csv":
-		return textOutput{rowtext.NewCSV(w, fields, kind, ',', "")}, nil
+		return textOutput{rowtext.NewCSV(w, fields, kind, ',', null)}, nil
 	case "arrow":
 		s, err := types.ArrowSchema(withKind(fields, kind))
 		if err != nil {
 			return nil, err
 		}
-		return arrowOutput{ipc.NewWriter(w, ipc.WithSchema(s))}, nil
+		return &arrowOutput{out: w, empty: s}, nil
 	case "parquet":
 		f, err := formats.ByName("parquet")
 		if err != nil {
@@ -66,10 +67,27 @@ type textOutput struct{ rowtext.Writer }
 
 func (o textOutput) Close() error { return o.Flush() }
 
-type arrowOutput struct{ w *ipc.Writer }
+// arrowOutput writes an IPC stream with the schema of the batches themselves, or
+// of no rows when there are none.
+type arrowOutput struct {
+	out   io.Writer
+	empty *arrow.Schema
+	w     *ipc.Writer
+}
 
-func (o arrowOutput) Write(rec arrow.RecordBatch) error { return outErr(o.w.Write(rec)) }
-func (o arrowOutput) Close() error                      { return outErr(o.w.Close()) }
+func (o *arrowOutput) Write(rec arrow.RecordBatch) error {
+	if o.w == nil {
+		o.w = ipc.NewWriter(o.out, ipc.WithSchema(rec.Schema()))
+	}
+	return outErr(o.w.Write(rec))
+}
+
+func (o *arrowOutput) Close() error {
+	if o.w == nil {
+		o.w = ipc.NewWriter(o.out, ipc.WithSchema(o.empty))
+	}
+	return outErr(o.w.Close())
+}
 
 type parquetOutput struct{ w fileformat.Writer }
 
@@ -91,6 +109,10 @@ func (stream) Abort() error { return nil }
 func outErr(err error) error {
 	if err == nil {
 		return nil
+	}
+	var known *tarnerr.Error
+	if errors.As(err, &known) {
+		return tarnerr.Trace("writing output", err)
 	}
 	return tarnerr.Wrap(tarnerr.Unavailable, "writing output", err)
 }

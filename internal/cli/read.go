@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +19,7 @@ import (
 
 func (a *app) tableRead() *cobra.Command {
 	var scan table.Scan
-	var where, format, to string
+	var where, format, to, null string
 	cmd := &cobra.Command{
 		Use:   "read DB.TABLE",
 		Short: "Print a table's rows",
@@ -31,6 +34,15 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
   tarn table read 'shop.orders$snapshots'`,
 		Args: args(1, 1, "a table"),
 		RunE: func(cmd *cobra.Command, pos []string) (err error) {
+			if cmd.Flags().Changed("columns") && len(scan.Columns) == 0 {
+				return usage(errors.New("--columns names no column"))
+			}
+			if cmd.Flags().Changed("snapshot") && scan.SnapshotID < 1 {
+				return usage(fmt.Errorf("--snapshot %d: ids begin at 1", scan.SnapshotID))
+			}
+			if scan.Limit < 0 {
+				return usage(fmt.Errorf("--limit %d is negative", scan.Limit))
+			}
 			if where != "" {
 				if scan.Where, err = sqltext.ParseWhere(where); err != nil {
 					return err
@@ -48,24 +60,27 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 			if err != nil {
 				return err
 			}
-			out := a.out
-			if to != "" {
-				f, err := os.Create(to)
-				if err != nil {
-					return tarnerr.Wrap(tarnerr.Denied, "writing output", err)
-				}
-				defer func() {
-					if closeErr := f.Close(); err == nil && closeErr != nil {
-						err = tarnerr.Wrap(tarnerr.Unavailable, "writing output", closeErr)
-					}
-				}()
-				out = f
-			}
-			w, err := newOutput(format, out, fields, scan.Kind)
+			// The scan is open before a file is: a mistake in it destroys nothing.
+			rows, err := t.Scan(cmd.Context(), scan)
 			if err != nil {
 				return err
 			}
-			return copyRows(cmd.Context(), t, scan, w)
+			defer func() {
+				if closeErr := rows.Close(); err == nil {
+					err = closeErr
+				}
+			}()
+			out := &lateFile{stdout: a.out, name: to}
+			defer func() {
+				if closeErr := out.Close(); err == nil {
+					err = closeErr
+				}
+			}()
+			w, err := newOutput(format, out, fields, scan.Kind, null)
+			if err != nil {
+				return err
+			}
+			return copyRows(cmd.Context(), rows, w)
 		},
 	}
 	f := cmd.Flags()
@@ -76,6 +91,7 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 	f.BoolVar(&scan.Kind, "kind", false, "print the row kind, too")
 	f.StringVarP(&format, "output", "o", "table", "table, jsonl, csv, parquet or arrow")
 	f.StringVar(&to, "to", "", "file to write instead of standard output")
+	f.StringVar(&null, "null", "", "CSV: text of a null cell")
 	return cmd
 }
 
@@ -95,24 +111,15 @@ func outputFields(name table.Identifier, s *schema.Schema, columns []string) ([]
 	for _, c := range columns {
 		if s.Index(c) < 0 {
 			return nil, tarnerr.New(tarnerr.Invalid, "reading table", "no such column", "table", name, "column", c).
-				WithHint("The columns are %v.", names)
+				WithHint("The columns are %s.", strings.Join(names, ", "))
 		}
 	}
 	return out, nil
 }
 
-func copyRows(ctx context.Context, t table.Table, scan table.Scan, w output) (err error) {
-	r, err := t.Scan(ctx, scan)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := r.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+func copyRows(ctx context.Context, rows table.Reader, w output) error {
 	for {
-		rec, err := r.Next(ctx)
+		rec, err := rows.Next(ctx)
 		if err == io.EOF {
 			return w.Close()
 		}
@@ -123,4 +130,44 @@ func copyRows(ctx context.Context, t table.Table, scan table.Scan, w output) (er
 			return err
 		}
 	}
+}
+
+// lateFile is a file that is created when the first byte is written, or on Close,
+// or standard output when it has no name.
+type lateFile struct {
+	stdout io.Writer
+	name   string
+	f      *os.File
+}
+
+func (l *lateFile) open() error {
+	if l.f != nil {
+		return nil
+	}
+	f, err := os.Create(l.name)
+	if err != nil {
+		return fileErr("writing output", err)
+	}
+	l.f = f
+	return nil
+}
+
+func (l *lateFile) Write(p []byte) (int, error) {
+	if l.name == "" {
+		return l.stdout.Write(p)
+	}
+	if err := l.open(); err != nil {
+		return 0, err
+	}
+	return l.f.Write(p)
+}
+
+func (l *lateFile) Close() error {
+	if l.f == nil {
+		return nil
+	}
+	if err := l.f.Close(); err != nil {
+		return fileErr("writing output", err)
+	}
+	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -42,7 +41,7 @@ func (r *importRun) open(ctx context.Context, name string) (batch.Reader, error)
 		if err != nil {
 			return nil, err
 		}
-		var src batch.Reader
+		var src lined
 		switch format {
 		case "csv":
 			src, err = rowtext.ReadCSV(in, fields, r.flags.text)
@@ -56,19 +55,25 @@ func (r *importRun) open(ctx context.Context, name string) (batch.Reader, error)
 		}
 		return &closing{src, in}, nil
 	case "parquet":
-		return openParquet(ctx, name, fields)
+		return r.openParquet(ctx, name, fields)
 	}
 	return nil, tarnerr.New(tarnerr.Invalid, "opening input", "format not known", "file", name, "format", format).
 		WithHint("Give --format csv, jsonl, parquet or arrow.")
 }
 
+// lined is a reader that knows on which line or row of its file a row stood.
+type lined interface {
+	batch.Reader
+	Line(i int) int
+}
+
 // closing closes the input behind a reader.
 type closing struct {
-	batch.Reader
+	lined
 	in io.Closer
 }
 
-func (c *closing) Close() error { return errors.Join(c.Reader.Close(), c.in.Close()) }
+func (c *closing) Close() error { return errors.Join(c.lined.Close(), c.in.Close()) }
 
 // input opens a file as a stream, with a progress bar when a person is watching.
 func (r *importRun) input(name string) (io.ReadCloser, error) {
@@ -77,23 +82,52 @@ func (r *importRun) input(name string) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, tarnerr.Wrap(tarnerr.NotFound, "opening input", err)
+		return nil, fileErr("opening input", err)
 	}
-	watcher, ok := r.errOut.(*os.File)
-	if !ok || !term.IsTerminal(int(watcher.Fd())) {
-		return f, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fileErr("opening input", err), f.Close())
+	}
+	if info.IsDir() {
+		return nil, errors.Join(tarnerr.New(tarnerr.Invalid, "opening input", "it is a directory", "file", name), f.Close())
 	}
 	size := int64(-1)
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+	if info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	bar := progressbar.NewOptions64(size, progressbar.OptionSetWriter(watcher), progressbar.OptionSetDescription(name),
-		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())
+	bar := r.progress(size, name, progressbar.OptionShowBytes(true))
+	if bar == nil {
+		return f, nil
+	}
 	pr := progressbar.NewReader(f, bar)
 	return &pr, nil
 }
 
-func openParquet(ctx context.Context, name string, fields []types.Field) (batch.Reader, error) {
+// progress is a progress bar when a person is watching, else nil.
+func (r *importRun) progress(size int64, name string, opts ...progressbar.Option) *progressbar.ProgressBar {
+	watcher, ok := r.errOut.(*os.File)
+	if !ok || !term.IsTerminal(int(watcher.Fd())) {
+		return nil
+	}
+	return progressbar.NewOptions64(size, append(opts, progressbar.OptionSetWriter(watcher),
+		progressbar.OptionSetDescription(name), progressbar.OptionClearOnFinish())...)
+}
+
+// counted moves a progress bar by the rows that are read.
+type counted struct {
+	batch.Reader
+	bar *progressbar.ProgressBar
+}
+
+func (c *counted) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	rec, err := c.Reader.Next(ctx)
+	if err == nil {
+		_ = c.bar.Add64(rec.NumRows()) // a bar that cannot be drawn harms nothing
+	}
+	return rec, err
+}
+
+func (r *importRun) openParquet(ctx context.Context, name string, fields []types.Field) (batch.Reader, error) {
 	if name == "-" {
 		return nil, tarnerr.New(tarnerr.Invalid, "opening input", "Parquet cannot be read from standard input").
 			WithHint("Save it to a file first: its footer is at the end.")
@@ -122,64 +156,12 @@ func openParquet(ctx context.Context, name string, fields []types.Field) (batch.
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
+	if bar := r.progress(file.RowCount(), name); bar != nil {
+		src = &counted{src, bar}
+	}
 	fitted, err := fit(src, have, fields)
 	if err != nil {
 		return nil, errors.Join(err, src.Close(), file.Close())
 	}
 	return &closing{fitted, file}, nil
-}
-
-func openArrow(in io.Reader, fields []types.Field) (batch.Reader, error) {
-	r, err := ipc.NewReader(in)
-	if err != nil {
-		return nil, tarnerr.Wrap(tarnerr.Invalid, "reading Arrow stream", err)
-	}
-	var have []types.Field
-	for _, f := range r.Schema().Fields() {
-		t, err := types.FromArrow(f.Type, f.Nullable)
-		if err != nil {
-			r.Release()
-			return nil, tarnerr.Trace("reading Arrow stream", err, "column", f.Name)
-		}
-		have = append(have, types.Field{Name: f.Name, Type: t})
-	}
-	fitted, err := fit(&arrowReader{r: r}, have, fields)
-	if err != nil {
-		r.Release()
-		return nil, err
-	}
-	return fitted, nil
-}
-
-// arrowReader reads an Arrow IPC stream.
-type arrowReader struct {
-	r      *ipc.Reader
-	closed bool
-}
-
-func (a *arrowReader) Schema() *arrow.Schema { return a.r.Schema() }
-
-func (a *arrowReader) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if !a.r.Next() {
-			if err := a.r.Err(); err != nil && err != io.EOF {
-				return nil, tarnerr.Wrap(tarnerr.Corrupt, "reading Arrow stream", err)
-			}
-			return nil, io.EOF
-		}
-		if rec := a.r.RecordBatch(); rec.NumRows() > 0 {
-			return rec, nil
-		}
-	}
-}
-
-func (a *arrowReader) Close() error {
-	if !a.closed {
-		a.closed = true
-		a.r.Release()
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package rowtext
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -67,7 +68,7 @@ func (j *jsonl) Write(rec arrow.RecordBatch) error {
 		line = append(line, '}', '\n')
 		j.line = line
 		if _, err := j.w.Write(line); err != nil {
-			return tarnerr.Wrap(tarnerr.Unavailable, "writing rows", err)
+			return outErr(err)
 		}
 	}
 	return nil
@@ -209,6 +210,10 @@ func (c *csvWriter) Flush() error {
 func outErr(err error) error {
 	if err == nil {
 		return nil
+	}
+	var known *tarnerr.Error
+	if errors.As(err, &known) {
+		return tarnerr.Trace("writing rows", err)
 	}
 	return tarnerr.Wrap(tarnerr.Unavailable, "writing rows", err)
 }

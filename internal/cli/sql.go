@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/tarnsql"
+	"github.com/tarnlake/tarn/types"
+)
+
+// sqlRun is one run of `tarn sql`.
+type sqlRun struct {
+	*app
+	commands     []string
+	file, format string
+	null         string
+	timing       bool
+	opts         tarnsql.Options
+	shown        int // statements whose rows were printed
+}
+
+func (a *app) sql() *cobra.Command {
+	r := &sqlRun{app: a}
+	cmd := &cobra.Command{
+		Use:   "sql",
+		Short: "Run SQL over the tables",
+		Long: `Run SQL statements, separated by semicolons, from -c, from a file, or from
+standard input. They run one after the other; the first error ends the run.
+
+SELECT has all that DuckDB has. Tables are named db.table, system tables
+db.table$snapshots, an earlier snapshot FROM db.table AT (VERSION => n).
+CREATE DATABASE and TABLE, DROP, ALTER TABLE … SET, RESET and RENAME TO, SHOW,
+DESCRIBE, USE and INSERT INTO are written as in Flink or Spark. INSERT returns
+when its rows are committed.
+
+Rows go to standard output, all else to standard error.
+Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
+		Example: `  tarn sql -c "SELECT status, count(*) FROM shop.orders GROUP BY ALL"
+  tarn sql -d shop -c "SHOW TABLES; DESCRIBE orders"
+  tarn sql -f load.sql -o csv`,
+		Args: args(0, 0, "no arguments; give SQL with -c"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&r.commands, "command", "c", nil, "SQL to run; may be given several times")
+	f.StringVarP(&r.file, "file", "f", "", "file with SQL to run (-: standard input)")
+	f.StringVarP(&r.opts.Database, "database", "d", "", "database of names without one (default \"default\")")
+	f.StringVarP(&r.format, "output", "o", "table", "table, jsonl, csv, parquet or arrow")
+	f.StringVar(&r.null, "null", "", "CSV: text of a null cell")
+	f.BoolVar(&r.opts.ReadOnly, "read-only", false, "refuse statements that change something")
+	f.BoolVar(&r.timing, "timing", false, "tell how long each statement took")
+	return cmd
+}
+
+func (r *sqlRun) run(ctx context.Context) error {
+	scripts, err := r.scripts()
+	if err != nil {
+		return err
+	}
+	if err := r.shareMemory(); err != nil {
+		return err
+	}
+	cat, err := r.catalog(ctx)
+	if err != nil {
+		return err
+	}
+	db, err := tarnsql.Open(ctx, cat, r.opts)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	all, ran := 0, 0
+	for _, s := range scripts {
+		all += len(sqltext.Split(s))
+	}
+	for _, s := range scripts {
+		start := time.Now()
+		n, err := db.Run(ctx, s, func(res *tarnsql.Result) error {
+			err := r.show(ctx, res)
+			if r.timing && err == nil {
+				fmt.Fprintf(r.errOut, "%s took %.3f s\n", res.Statement, time.Since(start).Seconds())
+			}
+			start = time.Now()
+			return err
+		})
+		ran += n
+		if err != nil {
+			if all > 1 {
+				fmt.Fprintf(r.errOut, "%d of %d statements ran\n", ran, all)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// scripts are what -c, -f or standard input give.
+func (r *sqlRun) scripts() ([]string, error) {
+	if len(r.commands) > 0 {
+		if r.file != "" {
+			return nil, usage(errors.New("-c and -f cannot go together"))
+		}
+		return r.commands, nil
+	}
+	if r.file == "" || r.file == "-" {
+		text, err := io.ReadAll(r.in)
+		if err != nil {
+			return nil, tarnerr.Wrap(tarnerr.Unavailable, "reading standard input", err)
+		}
+		return []string{string(text)}, nil
+	}
+	text, err := os.ReadFile(r.file)
+	if err != nil {
+		kind := tarnerr.Unavailable
+		if errors.Is(err, os.ErrNotExist) {
+			kind = tarnerr.NotFound
+		}
+		return nil, tarnerr.Wrap(kind, "reading SQL", err)
+	}
+	return []string{string(text)}, nil
+}
+
+// shareMemory gives half of the memory to DuckDB, half to the tables' readers and
+// writers.
+func (r *sqlRun) shareMemory() error {
+	s, err := r.settings()
+	if err != nil {
+		return err
+	}
+	cfg, err := config(s)
+	if err != nil {
+		return err
+	}
+	r.opts.Memory, r.opts.Threads = tarn.DefaultMemory, cfg.Workers
+	if cfg.Memory != 0 {
+		r.opts.Memory = cfg.Memory / 2
+		r.flags.Memory = strconv.FormatInt(cfg.Memory/2, 10) + "b"
+	}
+	return nil
+}
+
+// show prints the rows of a statement, or what it did.
+func (r *sqlRun) show(ctx context.Context, res *tarnsql.Result) error {
+	if res.Rows == nil {
+		switch {
+		case res.Report != nil:
+			fmt.Fprintf(r.errOut, "%s: %d rows, snapshot %v\n", res.Statement, res.Count, res.Report.Snapshots)
+		case res.Statement == "INSERT":
+			fmt.Fprintln(r.errOut, "INSERT: no rows")
+		default:
+			fmt.Fprintln(r.errOut, res.Statement)
+		}
+		return nil
+	}
+	if r.shown++; r.shown > 1 && r.format == "parquet" {
+		return tarnerr.New(tarnerr.Invalid, "writing output", "a Parquet file holds the rows of one statement").
+			WithHint("Run the statements one by one, or choose another format.")
+	}
+	fields := res.Rows.Fields()
+	if r.format == "jsonl" || r.format == "parquet" {
+		fields = distinct(fields)
+	}
+	w, err := newOutput(r.format, r.out, fields, false, r.null)
+	if err != nil {
+		return err
+	}
+	return copyRows(ctx, res.Rows, w)
+}
+
+// distinct gives columns of one name different ones.
+func distinct(fields []types.Field) []types.Field {
+	taken := map[string]bool{}
+	for _, f := range fields {
+		taken[f.Name] = true
+	}
+	seen := map[string]bool{}
+	out := make([]types.Field, len(fields))
+	for i, f := range fields {
+		name := f.Name
+		for n := 1; seen[f.Name] && taken[name]; n++ {
+			name = f.Name + "_" + strconv.Itoa(n)
+		}
+		seen[f.Name], taken[name] = true, true
+		f.Name = name
+		out[i] = f
+	}
+	return out
+}
