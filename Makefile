@@ -2,10 +2,10 @@
 
 GO ?= go
 
-.PHONY: help build demo test bench interop fuzz lint cross update
+.PHONY: help build demo test bench bench-peers interop fuzz lint cross update
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the tarn command into bin/
 	$(GO) build -o bin/ ./cmd/tarn
@@ -18,6 +18,9 @@ test: ## all test groups, one after another, with the time of each
 
 bench: ## Go benchmarks of each stage
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-peers: ## the contest with Java Paimon, pypaimon-native and DuckDB (SIZE=1m REPETITIONS=5)
+	@bash scripts/bench-peers.sh $(or $(SIZE),1m) $(or $(REPETITIONS),5)
 
 interop: ## round trips with Java Paimon and pypaimon
 	@bash scripts/test-groups.sh interop

@@ -16,16 +16,23 @@ import (
 	"github.com/tarnlake/tarn/bench/rows"
 )
 
-// writeData writes what peers without a row generator ingest: ten files of
-// SIZE/10 rows with random keys below 0.4 SIZE.
+// writeData writes what peers without a row generator ingest, ten files of SIZE/10
+// rows with random keys below 0.4 SIZE, and what the tables mor and comp are made
+// of: every key once, then five times a tenth of them.
 func writeData(_ context.Context, j *job) error {
 	if err := os.MkdirAll(j.data, 0o755); err != nil {
 		return err
 	}
+	all, tenth := uint64(j.rows), j.rows/10
+	files := map[string]rows.Spec{"mor_base": {From: 10_000_000_000, N: j.rows, Offset: 10_000_000_000}}
 	for i := range 10 {
-		n := j.rows / 10
-		s := rows.Spec{From: uint64(i * n), N: n, Keys: uint64(j.rows * 2 / 5)}
-		if err := writeParquet(filepath.Join(j.data, fmt.Sprintf("batch_%02d.parquet", i)), s); err != nil {
+		files[fmt.Sprintf("batch_%02d", i)] = rows.Spec{From: uint64(i * tenth), N: tenth, Keys: all * 2 / 5}
+	}
+	for i := range 5 {
+		files[fmt.Sprintf("mor_update_%d", i)] = rows.Spec{From: 20_000_000_000 + uint64(i*tenth), N: tenth, Keys: all}
+	}
+	for name, spec := range files {
+		if err := writeParquet(filepath.Join(j.data, name+".parquet"), spec); err != nil {
 			return err
 		}
 	}

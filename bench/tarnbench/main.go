@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) (err error) {
 		}
 		j.settings[key] = value
 	}
-	threads := runtime.GOMAXPROCS(0)
+	threads := runtime.NumCPU()
 	if args[0] == "contention" { // there it is the number of committers
 		j.threads = threads
 	} else if j.threads, err = j.number("threads", threads); err != nil {

@@ -1,0 +1,370 @@
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.paimon.catalog.Catalog;
+import org.apache.paimon.catalog.CatalogContext;
+import org.apache.paimon.catalog.CatalogFactory;
+import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.data.BinaryRow;
+import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.Decimal;
+import org.apache.paimon.data.GenericRow;
+import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.io.DataFileMeta;
+import org.apache.paimon.options.Options;
+import org.apache.paimon.predicate.PredicateBuilder;
+import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.schema.Schema;
+import org.apache.paimon.table.Table;
+import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.source.DataSplit;
+import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.table.source.Split;
+import org.apache.paimon.table.source.TableRead;
+import org.apache.paimon.types.DataType;
+import org.apache.paimon.types.DataTypes;
+
+/**
+ * Java Paimon as a contestant: java Peer.java WORKLOAD SIZE DIR DATA [key=value ...], with the
+ * workloads and output of tarnbench, and "build", which makes the tables that all read: mor (one
+ * full level and five level-0 runs), comp (the same compacted) and tiny.
+ */
+public final class Peer {
+    static final String[] NAMES = {"id", "seq", "status", "amount", "qty", "price", "note", "ts", "d", "flag"};
+    static final DataType[] TYPES = {
+        DataTypes.BIGINT().notNull(), DataTypes.BIGINT(), DataTypes.STRING(), DataTypes.DECIMAL(12, 2), DataTypes.INT(),
+        DataTypes.DOUBLE(), DataTypes.STRING(), DataTypes.TIMESTAMP(3), DataTypes.DATE(), DataTypes.BOOLEAN()
+    };
+    static final byte[] ALPHABET =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".getBytes(StandardCharsets.US_ASCII);
+
+    static Map<String, String> settings = new HashMap<>();
+    static long size;
+    static String dir;
+
+    static String text(String key, String otherwise) {
+        return settings.getOrDefault(key, otherwise);
+    }
+
+    static int number(String key, int otherwise) {
+        return Integer.parseInt(text(key, "" + otherwise));
+    }
+
+    public static void main(String[] args) throws Exception {
+        String n = args[1].toLowerCase(Locale.ROOT);
+        size = Long.parseLong(n.replaceAll("[km]$", "")) * (n.endsWith("m") ? 1_000_000 : n.endsWith("k") ? 1000 : 1);
+        dir = args[2];
+        for (int i = 4; i < args.length; i++) {
+            String[] pair = args[i].split("=", 2);
+            settings.put(pair[0], pair[1]);
+        }
+        switch (args[0]) {
+            case "build" -> build();
+            case "ingest" -> ingest();
+            case "scan" -> scan();
+            case "lookup" -> lookup();
+            case "tiny-read" -> tinyRead();
+            default -> throw new IllegalArgumentException(args[0]);
+        }
+        System.exit(0); // Paimon leaves threads behind
+    }
+
+    // Rows: the formula of package bench/rows.
+
+    static long hash(long i, int k) {
+        long z = i * 16 + 42 * 1000003L + k + 0x9E3779B97F4A7C15L;
+        z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+        z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+        return z ^ (z >>> 31);
+    }
+
+    static long pick(long i, int k, long n) {
+        return (hash(i, k) >>> 1) % n;
+    }
+
+    static final BinaryString[] STATUS = new BinaryString[100];
+
+    static {
+        for (int i = 0; i < 100; i++) {
+            STATUS[i] = BinaryString.fromString(String.format("status-%02d", i));
+        }
+    }
+
+    /** Rows as objects in memory: what a Java program hands to Paimon. */
+    static InternalRow[] rows(long from, int n, long keys, long offset) {
+        InternalRow[] out = new InternalRow[n];
+        for (int j = 0; j < n; j++) {
+            long i = from + j;
+            byte[] note = new byte[20];
+            for (int half = 0; half < 2; half++) {
+                long h = hash(i, 5 + half);
+                for (int c = 0; c < 10; c++, h >>>= 6) {
+                    note[half * 10 + c] = ALPHABET[(int) (h & 63)];
+                }
+            }
+            long price = hash(i, 4);
+            out[j] = GenericRow.of(
+                    keys > 0 ? pick(i, 0, keys) : i - offset, i, STATUS[(int) pick(i, 1, 100)],
+                    Decimal.fromUnscaledLong(pick(i, 2, 10_000_000L), 12, 2), (int) pick(i, 3, 1000),
+                    (price >>> 1) % 10 == 0 ? null : (price >>> 11) * 0x1.0p-53 * 1000.0, BinaryString.fromBytes(note),
+                    Timestamp.fromEpochMillis(1704067200000L + pick(i, 7, 31_536_000_000L)), 19723 + (int) pick(i, 8, 365),
+                    (hash(i, 9) & 1) == 1);
+        }
+        return out;
+    }
+
+    static Catalog catalog() throws Exception {
+        Options o = new Options();
+        o.set("warehouse", "file:" + dir);
+        Catalog c = CatalogFactory.createCatalog(CatalogContext.create(o));
+        c.createDatabase("b", true);
+        return c;
+    }
+
+    static Table open(String name) throws Exception {
+        return catalog().getTable(Identifier.create("b", name));
+    }
+
+    static Table create(String name, boolean keyed, String bucket, boolean writeOnly) throws Exception {
+        Catalog c = catalog();
+        Identifier id = Identifier.create("b", name);
+        c.dropTable(id, true);
+        Schema.Builder s = Schema.newBuilder().option("bucket", bucket);
+        for (int i = 0; i < NAMES.length; i++) {
+            s.column(NAMES[i], TYPES[i]);
+        }
+        if (keyed) {
+            s.primaryKey("id");
+        }
+        if (writeOnly) {
+            s.option("write-only", "true");
+        }
+        c.createTable(id, s.build(), false);
+        return c.getTable(id);
+    }
+
+    /** Writes rows in one commit; without rows it compacts the table fully. */
+    static void commit(Table t, InternalRow[] rows, int buckets) throws Exception {
+        BatchWriteBuilder b = t.newBatchWriteBuilder();
+        try (BatchTableWrite w = b.newWrite(); BatchTableCommit c = b.newCommit()) {
+            w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+            if (rows != null) {
+                for (InternalRow r : rows) {
+                    w.write(r);
+                }
+            } else {
+                for (int i = 0; i < buckets; i++) {
+                    w.compact(BinaryRow.EMPTY_ROW, i, true);
+                }
+            }
+            c.commit(w.prepareCommit());
+        }
+    }
+
+    static void build() throws Exception {
+        for (String name : List.of("mor", "comp")) {
+            Table t = create(name, true, "2", false);
+            Table writeOnly = t.copy(Map.of("write-only", "true"));
+            int step = (int) Math.min(size, 500_000);
+            for (long f = 0; f < size; f += step) {
+                commit(writeOnly, rows(10_000_000_000L + f, (int) Math.min(step, size - f), 0, 10_000_000_000L), 2);
+            }
+            commit(t, null, 2);
+            for (int u = 0; u < 5; u++) {
+                commit(writeOnly, rows(20_000_000_000L + u * (size / 10), (int) (size / 10), size, 0), 2);
+            }
+            if (name.equals("comp")) {
+                commit(t, null, 2);
+            }
+            List<String> files = new ArrayList<>();
+            for (Split s : t.newReadBuilder().newScan().plan().splits()) {
+                for (DataFileMeta f : ((DataSplit) s).dataFiles()) {
+                    files.add((((DataSplit) s).bucketPath() + "/" + f.fileName()).replace("file:", ""));
+                }
+            }
+            Files.write(Path.of(dir, name + ".files"), files);
+        }
+        commit(create("tiny", true, "1", false), rows(0, 100, 0, 0), 1);
+    }
+
+    static void ingest() throws Exception {
+        boolean keyed = text("pk", "true").equals("true");
+        for (int it = 0; it < number("iters", 2); it++) {
+            Table t = create("ingest" + it, keyed, keyed ? "2" : "-1", keyed);
+            Clock total = new Clock();
+            total.stop();
+            for (int b = 0; b < 10; b++) {
+                InternalRow[] rows = rows(b * (size / 10), (int) (size / 10), size * 2 / 5, 0);
+                total.start();
+                commit(t, rows, 2);
+                total.stop();
+            }
+            result("ingest", it == 0 ? "cold" : "warm", size, total, "");
+        }
+    }
+
+    static Sums read(Table t, ReadBuilder rb, int threads, boolean two, boolean filtered) throws Exception {
+        List<Callable<Sums>> jobs = new ArrayList<>();
+        for (Split s : rb.newScan().plan().splits()) {
+            jobs.add(() -> {
+                Sums sums = new Sums();
+                TableRead read = rb.newRead().withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+                try (RecordReader<InternalRow> r = (filtered ? read.executeFilter() : read).createReader(s)) {
+                    for (var batch = r.readBatch(); batch != null; batch = r.readBatch()) {
+                        for (InternalRow row = batch.next(); row != null; row = batch.next()) {
+                            sums.add(row, two);
+                        }
+                        batch.releaseBatch();
+                    }
+                }
+                return sums;
+            });
+        }
+        Sums total = new Sums();
+        if (threads == 1) {
+            for (Callable<Sums> j : jobs) {
+                total.merge(j.call());
+            }
+            return total;
+        }
+        var pool = Executors.newFixedThreadPool(threads);
+        for (Future<Sums> f : pool.invokeAll(jobs)) {
+            total.merge(f.get());
+        }
+        pool.shutdown();
+        return total;
+    }
+
+    static void scan() throws Exception {
+        Table t = open(text("table", "mor"));
+        int threads = number("threads", 2);
+        PredicateBuilder p = new PredicateBuilder(t.rowType());
+        for (String kind : text("kinds", "full,two,range").split(",")) {
+            for (int it = 0; it < number("iters", 3); it++) {
+                Clock c = new Clock();
+                ReadBuilder rb = t.newReadBuilder();
+                if (kind.equals("two")) {
+                    rb.withProjection(new int[] {0, 3});
+                } else if (kind.equals("range")) {
+                    rb.withFilter(PredicateBuilder.and(p.greaterOrEqual(0, size * 40 / 100), p.lessThan(0, size * 41 / 100)));
+                }
+                Sums sums = read(t, rb, threads, kind.equals("two"), kind.equals("range"));
+                c.stop();
+                result(kind, it == 0 ? "cold" : "warm" + it, sums.n, c, ",\"check\":" + sums.json(kind.equals("two")));
+            }
+        }
+    }
+
+    static void lookup() throws Exception {
+        Table t = open(text("table", "comp"));
+        PredicateBuilder p = new PredicateBuilder(t.rowType());
+        int q = number("q", 100);
+        for (String variant : List.of("cold", "warm")) {
+            double[] ms = new double[q];
+            Sums found = new Sums();
+            for (int i = 0; i < q; i++) {
+                long start = System.nanoTime();
+                found.merge(read(t, t.newReadBuilder().withFilter(p.equal(0, pick(77_000_000L + i, 0, size))), 1, false, true));
+                ms[i] = (System.nanoTime() - start) / 1e6;
+            }
+            Clock sum = new Clock();
+            sum.nanos = (long) (Arrays.stream(ms).sum() * 1e6);
+            double first = ms[0];
+            Arrays.sort(ms);
+            result("lookup", variant, q, sum, String.format(Locale.ROOT,
+                    ",\"first_ms\":%.3f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"min_ms\":%.3f,\"max_ms\":%.3f,\"check\":{\"n\":%d,\"seq\":%d}",
+                    first, ms[q / 2], ms[Math.min(q * 99 / 100, q - 1)], ms[0], ms[q - 1], found.n, found.seq));
+        }
+    }
+
+    static void tinyRead() throws Exception {
+        Clock c = new Clock();
+        Table t = open("tiny");
+        Sums sums = read(t, t.newReadBuilder(), 1, false, false);
+        c.stop();
+        result("tiny-read", "in-process", sums.n, c, ",\"check\":" + sums.json(false));
+    }
+
+    static void result(String metric, String variant, long rows, Clock c, String more) {
+        System.out.printf(Locale.ROOT, "RESULT {\"metric\":\"%s\",\"variant\":\"%s\",\"rows\":%d,\"secs\":%.4f,\"cpu\":%.3f%s}%n",
+                metric, variant, rows, c.nanos / 1e9, c.cpu / 1e9, more);
+    }
+
+    /** Wall and CPU time, started when made. */
+    static final class Clock {
+        long nanos, cpu, wallStart, cpuStart;
+
+        Clock() {
+            start();
+        }
+
+        void start() {
+            wallStart = System.nanoTime();
+            cpuStart = processCpu();
+        }
+
+        void stop() {
+            nanos += System.nanoTime() - wallStart;
+            cpu += processCpu() - cpuStart;
+        }
+
+        static long processCpu() {
+            return ((com.sun.management.OperatingSystemMXBean) java.lang.management.ManagementFactory.getOperatingSystemMXBean())
+                    .getProcessCpuTime();
+        }
+    }
+
+    /** Sums over every column, as package bench/rows has them. */
+    static final class Sums {
+        long n, id, seq, st, amt, qty, pnull, note, ts, d, flag;
+        double price;
+
+        void add(InternalRow r, boolean two) {
+            n++;
+            id += r.getLong(0);
+            amt += r.getDecimal(two ? 1 : 3, 12, 2).toUnscaledLong();
+            if (two) {
+                return;
+            }
+            seq += r.getLong(1);
+            BinaryString s = r.getString(2);
+            st += (s.byteAt(7) - '0') * 10 + s.byteAt(8) - '0';
+            qty += r.getInt(4);
+            if (r.isNullAt(5)) {
+                pnull++;
+            } else {
+                price += r.getDouble(5);
+            }
+            note += r.getString(6).byteAt(0);
+            ts += r.getTimestamp(7, 3).getMillisecond();
+            d += r.getInt(8);
+            flag += r.getBoolean(9) ? 1 : 0;
+        }
+
+        void merge(Sums o) {
+            n += o.n; id += o.id; seq += o.seq; st += o.st; amt += o.amt; qty += o.qty; pnull += o.pnull;
+            note += o.note; ts += o.ts; d += o.d; flag += o.flag; price += o.price;
+        }
+
+        String json(boolean two) {
+            if (two) {
+                return String.format("{\"n\":%d,\"id\":%d,\"amt\":%d}", n, id, amt);
+            }
+            return String.format(Locale.ROOT, "{\"n\":%d,\"id\":%d,\"seq\":%d,\"st\":%d,\"amt\":%d,\"qty\":%d,\"pnull\":%d,\"price\":%.1f,"
+                    + "\"note\":%d,\"ts\":%d,\"d\":%d,\"flag\":%d}", n, id, seq, st, amt, qty, pnull, price, note, ts, d, flag);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+"""The contest: contest.py SIZE REPETITIONS WORK TARNBENCH PYTHON CLASSPATH [WORKLOAD ...].
+
+Runs every contestant of each workload in a process of its own, interleaved (repetition 1 of all,
+then 2 of all, …), checks what they print against sums by DuckDB, has every table written read back
+by Java, keeps the raw lines, and prints one Markdown table. scripts/bench-peers.sh calls it.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+size, repetitions, work, tarnbench, python, classpath = sys.argv[1:7]
+here = os.path.dirname(os.path.abspath(__file__))
+data, tables, scratch = f"{work}/data-{size}", f"{work}/tables-{size}", f"{work}/scratch"
+n = int(size.rstrip("km")) * {"k": 1_000, "m": 1_000_000}.get(size[-1], 1)
+
+def java(workload, *more):
+    return ["java", "-Xmx4g", "-cp", classpath, "Peer", workload, size, *more]
+
+
+# Contestants and, of each workload, the metrics that the table shows.
+CONTESTANTS = {
+    "tarn": lambda w, *more: [tarnbench, w, size, *more],
+    "java": java,
+    "pypaimon-native": lambda w, *more: [python, f"{here}/peer.py", "pypaimon-native", w, size, *more],
+    "duckdb, files only": lambda w, *more: [python, f"{here}/peer.py", "duckdb", w, size, *more],
+}
+WORKLOADS = {  # title: workload, its settings, reference, who takes part
+    "upsert ingest, write-only": ("ingest", ["mode=writeonly"], "upsert", ["tarn", "java", "pypaimon-native"]),
+    "append ingest": ("ingest", ["pk=false"], "append", ["tarn", "java", "pypaimon-native"]),
+    "merge-on-read, 2 threads": ("scan", ["table=mor", "threads=2"], "mor", ["tarn", "java", "pypaimon-native"]),
+    "raw scan, 2 threads": ("scan", ["table=comp", "threads=2"], "mor", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
+    "look-up, merge-on-read": ("lookup", ["table=mor"], "lookup", ["tarn", "java", "pypaimon-native"]),
+    "look-up, compacted": ("lookup", ["table=comp"], "lookup", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
+    "tiny read, whole process": ("tiny-read", [], None, ["tarn", "java", "pypaimon-native"]),
+}
+
+
+def run(command):
+    """Runs a process; gives its results, wall seconds, CPU seconds and peak memory in MiB."""
+    start = time.perf_counter()
+    p = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": scratch})
+    out = p.stdout.read()
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    if p.returncode != 0:
+        sys.exit(f"{command[:4]} failed with exit code {p.returncode}:\n{out}")
+    results = [json.loads(line[7:]) for line in out.splitlines() if line.startswith("RESULT ")]
+    return results, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def prepare():
+    """Makes the rows, the tables and the reference, once per size."""
+    os.makedirs(scratch, exist_ok=True)
+    if not os.path.exists(f"{data}/reference.json"):
+        print(f"making {size} rows", file=sys.stderr)
+        run([tarnbench, "data", size, data, data])
+        run([python, f"{here}/peer.py", "duckdb", "reference", size, tables, data])
+    if not os.path.exists(f"{tables}/comp.files"):
+        print("building the tables with Java", file=sys.stderr)
+        run(java("build", tables, data))
+    with open(f"{data}/reference.json") as f:
+        return json.load(f)
+
+
+def differences(got, want):
+    def same(a, b):
+        return abs(a - b) <= 1e-6 * max(1, abs(a), abs(b)) if isinstance(a, float) or isinstance(b, float) else a == b
+
+    return {k: (got[k], want[k]) for k in got if k in want and not same(got[k], want[k])}
+
+
+def verdict(title, contestant, results, where, reference):
+    """OK, or what is wrong. Look-ups are compared with those of the other contestants."""
+    workload, _, expected, _ = WORKLOADS[title]
+    if workload == "ingest":  # the last table, read back by Java
+        last = max(r for r in os.listdir(f"{where}/b.db") if r.startswith("ingest"))
+        results = run(java("scan", where, data, "table=" + last, "kinds=full", "iters=1"))[0]
+    for r in results:
+        if "check" not in r:
+            continue
+        want = reference["range"] if r["metric"] == "range" else reference.setdefault("lookup", r["check"]) if expected == "lookup" else reference.get(expected, {})
+        if bad := differences(r["check"], want):
+            return f"WRONG: {r['metric']} {bad}"
+    return "OK"
+
+
+def contest(title, reference, raw):
+    workload, settings, _, names = WORKLOADS[title]
+    seen = {}  # metric → contestant → measurements
+    for repetition in range(int(repetitions)):
+        for name in names:
+            where = tables
+            if workload == "ingest":
+                where = f"{scratch}/{name}"
+                shutil.rmtree(where, ignore_errors=True)
+                os.makedirs(where)
+            results, wall, cpu, memory = run(CONTESTANTS[name](workload, where, data, *settings))
+            check = verdict(title, name, results, where, reference)
+            if workload == "tiny-read":
+                results = [r | {"secs": wall, "cpu": cpu} for r in results]
+            for r in results:
+                raw.write(json.dumps({"workload": title, "contestant": name, "repetition": repetition, "memory": memory, "verdict": check} | r) + "\n")
+                value = r["p50_ms"] / 1e3 if "p50_ms" in r else r["secs"]
+                seen.setdefault(r["metric"], {}).setdefault(name, []).append((value, r["cpu"], memory, check))
+            raw.flush()
+            print(f"{title}, repetition {repetition + 1}: {name} {wall:.2f} s, {check}", file=sys.stderr)
+    for metric, by_name in seen.items():
+        best = {name: min(m[0] for m in ms) for name, ms in by_name.items()}
+        for name, ms in by_name.items():
+            what = title if metric in ("ingest", "lookup", "tiny-read") else f"{title}: {dict(full='10 columns', two='2 columns', range='1 % of keys')[metric]}"
+            cpu = "–" if metric == "lookup" else f"{min(m[1] for m in ms):.2f}"
+            yield (f"| {what} | {name} | {best[name] * 1e3:.1f} | {statistics.median(m[0] for m in ms) * 1e3:.1f} | {cpu} | {max(m[2] for m in ms):.0f} | "
+                   f"{best[name] / best['tarn']:.2f} | {', '.join(sorted({m[3] for m in ms}))} |")
+
+
+reference = prepare()
+print(f"{size} rows, {repetitions} repetitions, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}. "
+      "Tarn is so many times as fast: its best time divides the other's.\n")
+print("| workload | contestant | min ms | median ms | CPU s | peak MiB | Tarn × | check |\n|---|---|---|---|---|---|---|---|")
+with open(f"{work}/raw-{size}.jsonl", "a") as raw:
+    for title in WORKLOADS:
+        if len(sys.argv) == 7 or any(w in title for w in sys.argv[7:]):
+            for line in contest(title, reference, raw):
+                print(line, flush=True)
+shutil.rmtree(scratch)
