@@ -18,9 +18,39 @@ func (a *app) table() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "table", Short: "Tables: create, get, list, read, import, snapshot, alter, rename, drop",
 	})
-	cmd.AddCommand(a.tableCreate(), a.tableGet(), a.tableList(), a.tableRead(), a.tableImport(),
-		a.tableSnapshot(), a.tableAlter(), a.tableRename(), a.tableDrop())
+	named := []*cobra.Command{a.tableGet(), a.tableRead(), a.tableImport(), a.tableSnapshot(), a.tableAlter(), a.tableRename(), a.tableDrop()}
+	for _, c := range named {
+		c.ValidArgsFunction = a.completeTable
+	}
+	cmd.AddCommand(a.tableCreate(), a.tableList())
+	cmd.AddCommand(named...)
 	return cmd
+}
+
+// completeTable offers the names of tables for the first argument, files for others.
+func (a *app) completeTable(cmd *cobra.Command, pos []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(pos) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var names []cobra.Completion
+	cat, err := a.catalog(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	dbs, err := cat.ListDatabases(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, db := range dbs {
+		tables, err := cat.ListTables(cmd.Context(), db)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		for _, t := range tables {
+			names = append(names, db+"."+t)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) tableCreate() *cobra.Command {

@@ -3,6 +3,7 @@ package sqltext
 import (
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/participle/v2"
@@ -22,6 +23,14 @@ import (
 func ParseWhere(text string) (expr.Expr, error) {
 	tree, err := parser.ParseString("", text)
 	if err != nil {
+		var unexpected *participle.UnexpectedTokenError
+		if errors.As(err, &unexpected) {
+			why := "unexpected " + strconv.Quote(unexpected.Unexpected.Value)
+			if unexpected.Unexpected.EOF() {
+				why = "the predicate ends too early"
+			}
+			return nil, pointAt(text, unexpected.Position(), why)
+		}
 		var at participle.Error
 		if errors.As(err, &at) {
 			return nil, pointAt(text, at.Position(), at.Message())
@@ -253,5 +262,6 @@ func pointAt(text string, pos lexer.Position, why string) error {
 	if pos.Line >= 1 && pos.Line <= len(lines) {
 		why += "\n  " + lines[pos.Line-1] + "\n  " + strings.Repeat(" ", max(pos.Column-1, 0)) + "^"
 	}
-	return tarnerr.New(tarnerr.Invalid, "parsing predicate", why)
+	return tarnerr.New(tarnerr.Invalid, "parsing predicate", why).
+		WithHint("A predicate compares columns with values, such as id > 5 AND name LIKE 'a%%'.")
 }
