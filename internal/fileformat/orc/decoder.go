@@ -9,7 +9,7 @@ import (
 
 // decoder turns the streams of a leaf into the Arrow layout asked for.
 type decoder interface {
-	// start begins a stripe.
+	// start begins a stripe, or a run of its row groups.
 	start(s *stripe, n *fileNode) error
 	// read appends k values from slot c.n on, for which c has room.
 	read(c *column, k int) error
@@ -83,14 +83,20 @@ func misfit(n *fileNode, want types.Type, v any) error {
 		"column", n.path, "type", want.String(), "value", v)
 }
 
-type booleans struct{ runs bitRuns }
+type booleans struct{ runs *bitRuns }
 
-func (d *booleans) start(s *stripe, n *fileNode) error {
-	d.runs = bitRuns{byteRuns: byteRuns{in: s.stream(n.column, streamData)}}
-	return nil
+func (d *booleans) start(s *stripe, n *fileNode) (err error) {
+	d.runs, err = s.bits(n.column, streamData)
+	return err
 }
 
 func (d *booleans) read(c *column, k int) error {
+	if d.runs == nil {
+		if k > 0 {
+			return errEnd
+		}
+		return nil
+	}
 	_, err := d.runs.read(c.data.Bytes(), c.n, k)
 	return err
 }
@@ -108,8 +114,9 @@ type integers[T int8 | int16 | int32 | int64] struct {
 func (d *integers[T]) start(s *stripe, n *fileNode) (err error) {
 	d.node = n
 	if n.kind == kindByte {
-		d.bytes = &byteRuns{in: s.stream(n.column, streamData)}
-		return nil
+		runs, err := s.bytes(n.column, streamData)
+		d.bytes = &runs
+		return err
 	}
 	d.runs, err = s.ints(n.column, streamData, true)
 	return err
@@ -160,9 +167,9 @@ type floats struct {
 	in    *stream
 }
 
-func (d *floats) start(s *stripe, n *fileNode) error {
-	d.in = s.stream(n.column, streamData)
-	return nil
+func (d *floats) start(s *stripe, n *fileNode) (err error) {
+	d.in, err = s.raw(n.column, streamData)
+	return err
 }
 
 func (d *floats) read(c *column, k int) error {
@@ -175,9 +182,9 @@ type widened struct {
 	vals []uint32
 }
 
-func (d *widened) start(s *stripe, n *fileNode) error {
-	d.in = s.stream(n.column, streamData)
-	return nil
+func (d *widened) start(s *stripe, n *fileNode) (err error) {
+	d.in, err = s.raw(n.column, streamData)
+	return err
 }
 
 func (d *widened) read(c *column, k int) error {

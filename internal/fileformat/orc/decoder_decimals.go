@@ -19,7 +19,10 @@ type decimals struct {
 }
 
 func (d *decimals) start(s *stripe, n *fileNode) (err error) {
-	d.node, d.in = n, s.stream(n.column, streamData)
+	d.node = n
+	if d.in, err = s.raw(n.column, streamData); err != nil {
+		return err
+	}
 	d.scales, err = s.ints(n.column, streamSecondary, true)
 	return err
 }

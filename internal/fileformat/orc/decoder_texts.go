@@ -14,7 +14,8 @@ type texts struct {
 	keys    *intRuns // by dictionary
 	vals    []int64
 
-	offsets []int32 // of the dictionary's entries
+	of      *stripe // whose dictionary this is
+	offsets []int32 // of its entries
 	entries []byte
 }
 
@@ -22,16 +23,25 @@ func (d *texts) start(s *stripe, n *fileNode) (err error) {
 	d.in, d.lengths, d.keys = nil, nil, nil
 	e := s.encodings[n.column]
 	if e.kind == encDirect || e.kind == encDirectV2 {
-		d.in = s.stream(n.column, streamData)
+		if d.in, err = s.raw(n.column, streamData); err != nil {
+			return err
+		}
 		d.lengths, err = s.ints(n.column, streamLength, false)
 		return err
 	}
-	lengths, err := s.ints(n.column, streamLength, false)
-	if err != nil {
-		return err
-	}
-	if err := d.dictionary(lengths, s.stream(n.column, streamDictionary), e.dictionary); err != nil {
-		return err
+	if d.of != s {
+		lengths, err := s.ints(n.column, streamLength, false)
+		if err != nil {
+			return err
+		}
+		entries, err := s.raw(n.column, streamDictionary)
+		if err != nil {
+			return err
+		}
+		if err := d.dictionary(lengths, entries, e.dictionary); err != nil {
+			return err
+		}
+		d.of = s
 	}
 	d.keys, err = s.ints(n.column, streamData, false)
 	return err

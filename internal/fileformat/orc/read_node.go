@@ -92,17 +92,17 @@ func (r *readNode) columns(dst []int) []int {
 	return dst
 }
 
-// start begins a stripe.
+// start begins a stripe, or a run of its row groups.
 func (r *readNode) start(s *stripe) error {
 	if r.file == nil {
 		return nil
 	}
 	r.stripe = s.index
-	r.present, r.lengths = nil, nil
-	if p := s.stream(r.file.column, streamPresent); p != nil {
-		r.present = &bitRuns{byteRuns: byteRuns{in: p}}
-	}
+	r.lengths = nil
 	var err error
+	if r.present, err = s.bits(r.file.column, streamPresent); err != nil {
+		return r.place(err)
+	}
 	switch {
 	case r.dec != nil:
 		err = r.dec.start(s, r.file)

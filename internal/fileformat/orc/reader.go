@@ -34,7 +34,9 @@ type reader struct {
 	workers   int
 
 	stripe  int      // the next one to look at
-	left    int64    // rows left of the current one
+	open    *stripe  // the current one
+	runs    []rowRun // of it that are still to come
+	left    int64    // rows left of the current run
 	rows    int      // rows of a batch in the current one
 	present *bitRuns // which rows of the current one there are; nil: all
 	last    arrow.RecordBatch
@@ -99,6 +101,12 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 		return nil, tarnerr.Wrap(tarnerr.Closed, "reading ORC file", err, "path", r.file.path)
 	}
 	for r.left == 0 {
+		if len(r.runs) > 0 {
+			if err := r.startRun(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if r.stripe == len(r.file.meta.stripes) {
 			return nil, io.EOF
 		}
@@ -145,26 +153,61 @@ func (r *reader) openStripe(ctx context.Context, i int) error {
 		columns = c.columns(columns)
 	}
 	r.rows, r.present = r.batchRows, nil
-	if len(columns) > 1 {
-		s, err := r.file.openStripe(ctx, i)
-		if err != nil {
+	if len(columns) == 1 {
+		r.left = rows
+		return nil
+	}
+	s, err := r.file.openStripe(ctx, i)
+	if err != nil {
+		return err
+	}
+	keep, err := r.filter.groups(ctx, s)
+	if err != nil {
+		return err
+	}
+	return r.use(ctx, s, columns, keep)
+}
+
+// use begins to read row groups of a stripe; nil keeps all.
+func (r *reader) use(ctx context.Context, s *stripe, columns []int, keep []bool) error {
+	runs, whole, err := s.runs(ctx, keep, columns)
+	if err != nil {
+		return err
+	}
+	if whole {
+		runs = nil
+	} else if len(runs) == 0 {
+		return nil
+	}
+	size, err := s.load(ctx, columns, runs)
+	if err != nil {
+		return err
+	}
+	r.file.stripes.Add(1)
+	if per := size * packedTimes / s.rows; per > 0 {
+		r.rows = int(min(int64(r.rows), max(1, batchBytes/per)))
+	}
+	r.open, r.runs = s, runs
+	if whole {
+		return r.startColumns(nil, s.rows)
+	}
+	return nil
+}
+
+func (r *reader) startRun() error {
+	run := &r.runs[0]
+	r.runs = r.runs[1:]
+	return r.startColumns(run, run.to-run.from)
+}
+
+func (r *reader) startColumns(run *rowRun, rows int64) (err error) {
+	r.open.run = run
+	if r.present, err = r.open.bits(0, streamPresent); err != nil {
+		return r.file.corruptStripe(r.open.index, err.Error(), "column", 0)
+	}
+	for _, c := range r.columns {
+		if err := c.start(r.open); err != nil {
 			return err
-		}
-		size, err := s.load(ctx, columns)
-		if err != nil {
-			return err
-		}
-		r.file.stripes.Add(1)
-		if p := s.stream(0, streamPresent); p != nil {
-			r.present = &bitRuns{byteRuns: byteRuns{in: p}}
-		}
-		for _, c := range r.columns {
-			if err := c.start(s); err != nil {
-				return err
-			}
-		}
-		if per := size * packedTimes / rows; per > 0 {
-			r.rows = int(min(int64(r.rows), max(1, batchBytes/per)))
 		}
 	}
 	r.left = rows

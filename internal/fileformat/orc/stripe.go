@@ -36,7 +36,9 @@ type stripe struct {
 	spans     map[streamKey]span
 	local     zone // of TIMESTAMP
 	instant   zone // of TIMESTAMP WITH LOCAL TIME ZONE
+	indexes   map[int]rowIndex
 	loaded    []segment
+	run       *rowRun // where streams begin; nil: at their beginning
 }
 
 func (f *File) corruptStripe(i int, cause string, kv ...any) error {
@@ -64,7 +66,7 @@ func (f *File) openStripe(ctx context.Context, i int) (*stripe, error) {
 	if len(foot.encodings) < len(f.nodes) {
 		return nil, f.corruptStripe(i, "stripe does not have the schema's columns", "columns", len(foot.encodings), "want", len(f.nodes))
 	}
-	s := &stripe{file: f, index: i, rows: info.rows, encodings: foot.encodings, spans: map[streamKey]span{}}
+	s := &stripe{file: f, index: i, rows: info.rows, encodings: foot.encodings, spans: map[streamKey]span{}, indexes: map[int]rowIndex{}}
 	off, end := info.offset, info.offset+info.index+info.data
 	for _, x := range foot.streams {
 		if x.length > end-off {
@@ -87,25 +89,43 @@ func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
 	return b, f.readAt(ctx, b, sp.off)
 }
 
-// load reads the streams of columns, all that are not for skipping alone, and
-// gives their size.
-func (s *stripe) load(ctx context.Context, columns []int) (size int64, err error) {
+// load reads the streams of columns that their values are made of, what of them
+// the runs need, and gives their size. No runs are the whole stripe.
+func (s *stripe) load(ctx context.Context, columns []int, runs []rowRun) (size int64, err error) {
 	wanted := map[int]bool{}
 	for _, c := range columns {
 		wanted[c] = true
 	}
 	var spans []span
 	for key, sp := range s.spans {
-		if wanted[key.column] && sp.n > 0 {
-			switch key.kind {
-			case streamPresent, streamData, streamLength, streamDictionary, streamSecondary:
+		if !wanted[key.column] || sp.n == 0 {
+			continue
+		}
+		switch key.kind {
+		case streamPresent, streamData, streamLength, streamDictionary, streamSecondary:
+			size += sp.n
+			if runs == nil {
 				spans = append(spans, sp)
-				size += sp.n
+			}
+			for i := range runs {
+				spans = append(spans, runs[i].span(key, sp))
 			}
 		}
 	}
 	s.loaded, err = s.file.gather(ctx, spans)
 	return size, err
+}
+
+// span is the part of a stream that a run needs.
+func (r *rowRun) span(key streamKey, sp span) span {
+	if r == nil {
+		return sp
+	}
+	if end, ok := r.ends[key]; ok && end < uint64(sp.n) {
+		sp.n = int64(end)
+	}
+	from := int64(r.positions[key].off)
+	return span{sp.off + from, max(sp.n-from, 0)}
 }
 
 // gather reads spans with few requests: neighbours are joined over small gaps,
@@ -147,21 +167,58 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 	return append(out, f.tail), nil
 }
 
-// stream opens a loaded stream, nil when the stripe does not have it.
-func (s *stripe) stream(column int, kind streamKind) *stream {
-	sp, ok := s.spans[streamKey{column, kind}]
-	if !ok {
-		return nil
-	}
-	i := sort.Search(len(s.loaded), func(i int) bool { return s.loaded[i].off > sp.off }) - 1
+// view finds a span among loaded segments.
+func view(loaded []segment, sp span) ([]byte, bool) {
+	i := sort.Search(len(loaded), func(i int) bool { return loaded[i].off > sp.off }) - 1
 	if i < 0 {
-		return nil
+		return nil, false
 	}
-	raw, ok := s.loaded[i].view(sp.off, sp.n)
+	return loaded[i].view(sp.off, sp.n)
+}
+
+// stream opens a loaded stream, nil when the stripe does not have it. At is
+// where in its first run of values it begins.
+func (s *stripe) stream(column int, kind streamKind) (in *stream, at position, err error) {
+	key := streamKey{column, kind}
+	sp, ok := s.spans[key]
 	if !ok {
-		return nil
+		return nil, at, nil
 	}
-	return newStream(raw, s.file.post.compression, s.file.post.blockSize)
+	raw, _ := view(s.loaded, s.run.span(key, sp)) // nothing was loaded of an empty one
+	in = newStream(raw, s.file.post.compression, s.file.post.blockSize)
+	if s.run != nil {
+		at = s.run.positions[key]
+	}
+	return in, at, in.skip(int64(at.inside))
+}
+
+// raw opens a stream of plain bytes.
+func (s *stripe) raw(column int, kind streamKind) (*stream, error) {
+	in, _, err := s.stream(column, kind)
+	return in, err
+}
+
+// bytes opens a stream of bytes in runs.
+func (s *stripe) bytes(column int, kind streamKind) (byteRuns, error) {
+	in, at, err := s.stream(column, kind)
+	r := byteRuns{in: in}
+	if err == nil && at.values > 0 {
+		err = r.read(make([]byte, at.values))
+	}
+	return r, err
+}
+
+// bits opens a stream of booleans, nil when the stripe does not have it.
+func (s *stripe) bits(column int, kind streamKind) (*bitRuns, error) {
+	in, at, err := s.stream(column, kind)
+	if in == nil || err != nil {
+		return nil, err
+	}
+	r := &bitRuns{byteRuns: byteRuns{in: in}}
+	if n := int(at.values*8 + at.bits); n > 0 {
+		_, err = r.read(make([]byte, n/8+1), 0, n)
+	}
+	return r, err
 }
 
 // version tells the two versions of run lengths apart.
@@ -175,8 +232,16 @@ func (s *stripe) version(column int) (v2 bool, err error) {
 	return false, dataError("unknown encoding")
 }
 
-// ints opens a stream of integers.
+// ints opens a stream of integers in runs.
 func (s *stripe) ints(column int, kind streamKind, signed bool) (*intRuns, error) {
 	v2, err := s.version(column)
-	return newIntRuns(s.stream(column, kind), v2, signed), err
+	if err != nil {
+		return nil, err
+	}
+	in, at, err := s.stream(column, kind)
+	r := newIntRuns(in, v2, signed)
+	if err == nil && at.values > 0 {
+		err = r.read(make([]int64, at.values))
+	}
+	return r, err
 }
