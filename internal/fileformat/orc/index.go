@@ -2,6 +2,7 @@ package orc
 
 import (
 	"context"
+	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -47,7 +48,10 @@ func (s *stripe) groups() int {
 	if f.meta.indexStride <= 0 || s.rows <= f.meta.indexStride || f.meta.writer == 0 && f.post.writerVersion < soundIndexes {
 		return 0
 	}
-	return int((s.rows + f.meta.indexStride - 1) / f.meta.indexStride)
+	if n := (s.rows-1)/f.meta.indexStride + 1; n <= math.MaxInt32 {
+		return int(n)
+	}
+	return 0
 }
 
 // soundIndexes is the version of the Java writer from which positions of
@@ -103,6 +107,9 @@ func (t *filter) groups(ctx context.Context, s *stripe) ([]bool, error) {
 		if c.node != nil {
 			columns = append(columns, c.node.column)
 		}
+	}
+	if len(columns) == 0 {
+		return nil, nil
 	}
 	if missing, err := s.readIndexes(ctx, columns); err != nil || missing {
 		return nil, err

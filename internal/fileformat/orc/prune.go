@@ -124,9 +124,9 @@ func (t *filter) bounds(c filterColumn, st *columnStats) (min, max types.Value) 
 		if c.typ.Root == types.Decimal {
 			return limits(st.decimals, c.decimal)
 		}
-	case kindTimestamp:
-		if c.typ.Root == types.Timestamp && (t.file.meta.writer != 0 || t.file.post.writerVersion >= soundStamps) {
-			return t.stamps(st.utcMillis)
+	case kindTimestamp, kindInstant:
+		if t.file.meta.writer != 0 || t.file.post.writerVersion >= soundStamps {
+			return t.stamps(st.utcMillis, c.node.kind == kindInstant)
 		}
 	}
 	return nil, nil
@@ -208,23 +208,23 @@ func (c filterColumn) decimal(text string) types.Value {
 }
 
 // stamps are bounds of what is read. Before 1970 that is up to a second after
-// what was written (see [zone.wall]), and clocks of old zones differ between
-// implementations: those bounds are widened by a day. Before October 1582 days
-// may be Julian ones.
-func (t *filter) stamps(b bounds[int64]) (min, max types.Value) {
+// what was written (see [zone.wall]), clocks of old zones differ between
+// implementations, and an instant may be off by the zone of its writer: those
+// bounds are widened by a day. Before October 1582 days may be Julian ones.
+func (t *filter) stamps(b bounds[int64], instant bool) (min, max types.Value) {
 	const day = 86_400_000
 	julianUntil := int64(math.MinInt64)
 	if t.file.julian() {
 		julianUntil = gregorianStart*1000 + day
 	}
 	if b.hasMin && b.min >= julianUntil && b.min >= math.MinInt64+day {
-		if b.min < 0 {
+		if b.min < 0 || instant {
 			b.min -= day
 		}
 		min = types.Instant{Millis: b.min}
 	}
-	if b.hasMax && b.max >= julianUntil {
-		if b.max < day {
+	if b.hasMax && b.max >= julianUntil && b.max <= math.MaxInt64-day {
+		if b.max < day || instant {
 			b.max += day
 		}
 		max = types.Instant{Millis: b.max, NanoOfMilli: 999_999}

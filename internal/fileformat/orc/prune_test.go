@@ -54,7 +54,8 @@ func TestStripesRead(t *testing.T) {
 		{"is not null", expr.Not{Child: expr.IsNull{Column: "none"}}, 0},
 		{"some nulls", expr.IsNull{Column: "i32"}, 3},
 		{"no bounds for bytes", expr.Compare{Column: "y", Op: expr.Eq, Value: []byte{99}}, 3},
-		{"the zone of instants is not known", expr.Compare{Column: "tz", Op: expr.Gt, Value: instant(math.MaxInt32 * 1000)}, 3},
+		{"instant", expr.Compare{Column: "tz", Op: expr.Gt, Value: instant(base + 105*3*day)}, 1},
+		{"instant, less than a day off", expr.Compare{Column: "tz", Op: expr.Gt, Value: instant(base + 99*3*day + day/2)}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := testFile(t, "scalars-stripes.orc", checked(t))
@@ -128,7 +129,7 @@ func TestBounds(t *testing.T) {
 		{"timestamps", kindTimestamp, "TIMESTAMP(6)", stamps(100, 200_000_000), instant(100), types.Instant{Millis: 200_000_000, NanoOfMilli: 999_999}},
 		{"around 1970", kindTimestamp, "TIMESTAMP(3)", stamps(-1, -1), instant(-86_400_001), types.Instant{Millis: 86_399_999, NanoOfMilli: 999_999}},
 		{"Julian days", kindTimestamp, "TIMESTAMP(3)", stamps(gregorianStart*1000-1, gregorianStart*1000-1), nil, nil},
-		{"instants", kindInstant, "TIMESTAMP(3) WITH LOCAL TIME ZONE", stamps(1, 2), nil, nil},
+		{"instants", kindInstant, "TIMESTAMP(3) WITH LOCAL TIME ZONE", stamps(1, 2), instant(1 - 86_400_000), types.Instant{Millis: 86_400_002, NanoOfMilli: 999_999}},
 		{"nothing known", kindInt, "INT", &columnStats{}, nil, nil},
 	} {
 		flt := &filter{file: f}
