@@ -67,3 +67,25 @@ func CompareDouble(x, y float64) int {
 	}
 	return cmp.Compare(int64(math.Float64bits(x)), int64(math.Float64bits(y)))
 }
+
+// CompareInMerge orders values of key columns and sequence fields as merges do:
+// as [Compare], but −0.0 and 0.0 are equal, because the comparators that Java
+// 1.4.2 generates ask only for < and >. NaN, which those find equal to
+// everything, stays the largest.
+func CompareInMerge(t Type, a, b Value) int {
+	switch x := a.(type) {
+	case float64:
+		return CompareDoubleInMerge(x, b.(float64))
+	case float32:
+		return CompareDoubleInMerge(float64(x), float64(b.(float32)))
+	}
+	return Compare(t, a, b)
+}
+
+// CompareDoubleInMerge is [CompareInMerge] of doubles and of widened floats.
+func CompareDoubleInMerge(x, y float64) int {
+	if x == y {
+		return 0
+	}
+	return CompareDouble(x, y)
+}

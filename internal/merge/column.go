@@ -102,9 +102,9 @@ func compareValues(a *column, i int, b *column, j int) int {
 	case a.i16 != nil:
 		return cmp.Compare(a.i16[i], b.i16[j])
 	case a.f64 != nil:
-		return types.CompareDouble(a.f64[i], b.f64[j])
+		return types.CompareDoubleInMerge(a.f64[i], b.f64[j])
 	case a.f32 != nil:
-		return types.CompareDouble(float64(a.f32[i]), float64(b.f32[j]))
+		return types.CompareDoubleInMerge(float64(a.f32[i]), float64(b.f32[j]))
 	}
 	x, y := a.bools.Value(i), b.bools.Value(j)
 	switch {

@@ -17,7 +17,7 @@ type Column struct {
 }
 
 // Order is the ascending order of rows by some columns, nulls first, values as
-// [types.Compare] has it. Immutable and safe for concurrent use.
+// [types.CompareInMerge] has it. Immutable and safe for concurrent use.
 type Order struct {
 	cols  []Column
 	exact bool // the prefix tells any two rows apart that differ
@@ -28,7 +28,7 @@ type Order struct {
 func NewOrder(cols []Column) (*Order, error) {
 	o := &Order{cols: cols, exact: true}
 	left := 64
-	for _, c := range cols {
+	for i, c := range cols {
 		w, whole := width(c.Type)
 		if w == 0 {
 			return nil, tarnerr.New(tarnerr.Unsupported, "ordering rows", "keys of this type", "type", c.Type)
@@ -36,7 +36,7 @@ func NewOrder(cols []Column) (*Order, error) {
 		if c.Type.Nullable {
 			w++
 		}
-		if left -= w; left < 0 || !whole {
+		if left -= w; left < 0 || !whole || last(c.Type) && i < len(cols)-1 {
 			o.exact = false
 			break
 		}
@@ -68,6 +68,12 @@ func width(t types.Type) (bits int, whole bool) {
 	}
 	return 0, false
 }
+
+// last says that no column behind one of this type goes into the prefix. Java
+// 1.4.2 sorts its write buffer with −0.0 before 0.0 but merges them as equal, so
+// in a file of its (−0.0, 2) may precede (0.0, 1): a prefix of both columns would
+// call that file out of order.
+func last(t types.Type) bool { return t.Root == types.Float || t.Root == types.Double }
 
 // keys are the ordering columns of one batch with the prefix of each row: a
 // number whose order never contradicts the order of the rows.
@@ -109,7 +115,7 @@ func (k *keys) load(o *Order, rec arrow.RecordBatch) error {
 				col.pack(k.prefix, 0, uint(-shift))
 			}
 		}
-		if left -= w; !whole {
+		if left -= w; !whole || last(c.Type) {
 			left = 0
 		}
 	}
@@ -210,13 +216,13 @@ func clamp(hi int64, lo uint64) int64 {
 	return math.MaxInt64
 }
 
-// normalDouble and normalFloat have the order of Java's compare: −0.0 before
-// 0.0, one NaN behind all else.
+// normalDouble and normalFloat have the order of types.CompareDoubleInMerge: both
+// zeroes as one, and one NaN behind all else.
 func normalDouble(v float64) uint64 {
 	if v != v {
 		return math.MaxUint64
 	}
-	b := math.Float64bits(v)
+	b := math.Float64bits(v + 0) // −0.0 + 0 is 0.0
 	if b>>63 == 1 {
 		return ^b
 	}
@@ -227,7 +233,7 @@ func normalFloat(v float32) uint32 {
 	if v != v {
 		return math.MaxUint32
 	}
-	b := math.Float32bits(v)
+	b := math.Float32bits(v + 0)
 	if b>>31 == 1 {
 		return ^b
 	}

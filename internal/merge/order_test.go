@@ -25,8 +25,8 @@ var edges = []struct {
 	{types.Type{Root: types.SmallInt}, []types.Value{int64(-32768), int64(-1), int64(0), int64(300)}},
 	{types.Type{Root: types.Int}, []types.Value{int64(math.MinInt32), int64(-1), int64(0), int64(math.MaxInt32)}},
 	{types.Type{Root: types.BigInt}, []types.Value{int64(math.MinInt64), int64(-1), int64(0), int64(1), int64(math.MaxInt64)}},
-	{types.Type{Root: types.Float}, []types.Value{float32(math.Inf(-1)), float32(-1), float32(math.Copysign(0, -1)), float32(0), float32(1e-40), float32(math.Inf(1)), float32(math.NaN())}},
-	{types.Type{Root: types.Double}, []types.Value{math.Inf(-1), -1.5, math.Copysign(0, -1), 0.0, 5e-324, math.Inf(1), math.NaN()}},
+	{types.Type{Root: types.Float}, []types.Value{float32(math.Inf(-1)), float32(-1), float32(math.Copysign(0, -1)), float32(0), float32(-1e-40), float32(1e-40), float32(math.Inf(1)), float32(math.NaN())}},
+	{types.Type{Root: types.Double}, []types.Value{math.Inf(-1), -1.5, math.Copysign(0, -1), 0.0, -5e-324, 5e-324, math.Inf(1), math.NaN()}},
 	{types.Type{Root: types.Decimal, Precision: 18, Scale: 2}, []types.Value{decimal128.FromI64(-999999999999999999), decimal128.FromI64(-1), decimal128.FromI64(0), decimal128.FromI64(7)}},
 	{types.Type{Root: types.Decimal, Precision: 38}, []types.Value{
 		decimal128.New(-1<<40, 0), decimal128.New(-1, 0), decimal128.New(-1, math.MaxUint64), decimal128.FromI64(0),
@@ -41,7 +41,7 @@ var edges = []struct {
 }
 
 // TestPrefixNeverContradictsOrder draws keys of one to four columns and checks
-// prefix and comparison against types.Compare.
+// prefix and comparison against types.CompareInMerge.
 func TestPrefixNeverContradictsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var fields []types.Field
@@ -111,7 +111,7 @@ func compareRows(cols []Column, a, b []types.Value) int {
 		case b[i] == nil:
 			return 1
 		}
-		if d := types.Compare(c.Type, a[i], b[i]); d != 0 {
+		if d := types.CompareInMerge(c.Type, a[i], b[i]); d != 0 {
 			return d
 		}
 	}
@@ -130,6 +130,10 @@ func TestExactOrders(t *testing.T) {
 		{[]Column{typ(types.BigInt), typ(types.BigInt)}, false},
 		{[]Column{{Type: types.Type{Root: types.BigInt, Nullable: true}}}, false},
 		{[]Column{typ(types.VarChar)}, false},
+		{[]Column{typ(types.Float)}, true},
+		{[]Column{typ(types.Double)}, true},
+		{[]Column{typ(types.Int), typ(types.Float)}, true},
+		{[]Column{typ(types.Float), typ(types.Int)}, false},
 		{nil, true},
 	} {
 		o, err := NewOrder(c.cols)
