@@ -3,6 +3,7 @@ package lsm
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -193,5 +194,38 @@ func TestNullKeysComeFirst(t *testing.T) {
 	}
 	if len(sections) != 2 || sections[0][0].names() != "[a]" || !slices.Equal(sections[1].Files(), files[:1]) {
 		t.Errorf("sections are %v", sections)
+	}
+}
+
+// A merge takes the two zeroes as one key, so files that end and begin with them
+// overlap.
+func TestZeroesAreOneKey(t *testing.T) {
+	negative := math.Copysign(0, -1)
+	for _, typ := range []types.Type{{Root: types.Float}, {Root: types.Double}} {
+		keys := []types.Type{typ}
+		file := func(name string, level int32, lo, hi float64) *datafile.Meta {
+			row := func(v float64) binaryrow.Row {
+				var value types.Value = v
+				if typ.Root == types.Float {
+					value = float32(v)
+				}
+				r, err := binaryrow.Encode(keys, []types.Value{value})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			return &datafile.Meta{FileName: name, Level: level, MinKey: row(lo), MaxKey: row(hi)}
+		}
+		sections, err := Sections([]*datafile.Meta{file("a", 0, -1, negative), file("b", 0, 0, 1), file("c", 0, 2, 3)}, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(sections) != 2 || len(sections[0]) != 2 {
+			t.Errorf("%v: sections are %v", typ, sections)
+		}
+		if _, err := NewLevels([]*datafile.Meta{file("a", 1, -1, negative), file("b", 1, 0, 1)}, keys, 2); !errors.Is(err, tarnerr.Corrupt) {
+			t.Errorf("%v: levels that overlap in a zero: %v", typ, err)
+		}
 	}
 }

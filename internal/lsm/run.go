@@ -47,7 +47,7 @@ func decode(files []*datafile.Meta, keys []types.Type) ([]ranged, error) {
 	return out, nil
 }
 
-// order compares keys column by column, nulls first.
+// order compares keys column by column as merges do, nulls first.
 type order []types.Type
 
 func (o order) compare(a, b key) int {
@@ -60,7 +60,7 @@ func (o order) compare(a, b key) int {
 		case b[i] == nil:
 			return 1
 		}
-		if c := types.Compare(t, a[i], b[i]); c != 0 {
+		if c := types.CompareInMerge(t, a[i], b[i]); c != 0 {
 			return c
 		}
 	}
