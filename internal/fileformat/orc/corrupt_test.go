@@ -156,3 +156,43 @@ func FuzzFooter(f *testing.F) {
 		}
 	})
 }
+
+// peak remembers the most bytes that were allocated at once.
+type peak struct {
+	memory.Allocator
+	now, most int
+}
+
+func (p *peak) Allocate(n int) []byte {
+	p.now += n
+	p.most = max(p.most, p.now)
+	return p.Allocator.Allocate(n)
+}
+
+func (p *peak) Reallocate(n int, b []byte) []byte {
+	p.now += n - len(b)
+	p.most = max(p.most, p.now)
+	return p.Allocator.Reallocate(n, b)
+}
+
+func (p *peak) Free(b []byte) {
+	p.now -= len(b)
+	p.Allocator.Free(b)
+}
+
+// TestClaimsAreNotBelieved: ten lists that claim 134 million elements each, of
+// which the file has a few.
+func TestClaimsAreNotBelieved(t *testing.T) {
+	f := testFile(t, "nested-stripes.orc", nil)
+	s, err := f.openStripe(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := testBytes(t, "nested-stripes.orc")
+	copy(data[s.spans[streamKey{f.root.children[0].column, streamLength}].off:], []byte{0x1f, 0x07, 0xff, 0xff, 0xff})
+	alloc := &peak{Allocator: checked(t)}
+	err = readEverything(data, alloc, fileformat.ReadRequest{Columns: pyFields("nested")[:1], BatchRows: 10})
+	if !errors.Is(err, tarnerr.Corrupt) || alloc.most > 1<<20 {
+		t.Errorf("%v, after %d bytes", err, alloc.most)
+	}
+}

@@ -23,7 +23,6 @@ type footer struct {
 	writer       int32 // what wrote it: 0 = ORC for Java, 1 = ORC for C++
 	calendar     int32
 	encrypted    bool
-	contentBytes int64
 }
 
 // Values of the enum CalendarKind.
@@ -112,8 +111,6 @@ func decodeFooter(b []byte) (footer, bool) {
 	var f footer
 	ok := fields(b, func(id protowire.Number, v value) bool {
 		switch id {
-		case 2:
-			return v.int64(&f.contentBytes)
 		case 3:
 			return v.message(func(b []byte) bool {
 				s, ok := decodeStripeInfo(b)
