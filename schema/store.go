@@ -20,13 +20,19 @@ type Store struct {
 	env env.Env
 
 	mu     sync.Mutex // guards what follows, never held across I/O
-	cached map[int64]*Schema
+	cached map[int64]file
 	latest int64 // -1 before the first listing
+}
+
+// file is a schema with the bytes it was read from or written as.
+type file struct {
+	schema *Schema
+	data   []byte
 }
 
 // NewStore opens the schemas below tableDir. Nothing is read yet.
 func NewStore(fio fileio.FileIO, tableDir string, env env.Env) *Store {
-	return &Store{fio: fio, dir: strings.TrimSuffix(tableDir, "/"), env: env, cached: map[int64]*Schema{}, latest: -1}
+	return &Store{fio: fio, dir: strings.TrimSuffix(tableDir, "/"), env: env, cached: map[int64]file{}, latest: -1}
 }
 
 // Path is the schema file with the id given.
@@ -61,7 +67,7 @@ func numbered(ctx context.Context, fio fileio.FileIO, dir, prefix string) ([]int
 // is read once. NotFound when there is none.
 func (s *Store) Get(ctx context.Context, id int64) (*Schema, error) {
 	s.mu.Lock()
-	hit := s.cached[id]
+	hit := s.cached[id].schema
 	s.mu.Unlock()
 	if hit != nil {
 		return hit, nil
@@ -79,9 +85,33 @@ func (s *Store) Get(ctx context.Context, id int64) (*Schema, error) {
 		return nil, tarnerr.New(tarnerr.Corrupt, "reading schema", "the file holds another id", "path", path, "id", got.ID)
 	}
 	s.mu.Lock()
-	s.cached[id] = got
+	s.cached[id] = file{got, data}
 	s.mu.Unlock()
 	return got, nil
+}
+
+// Verify reads the file of a schema once more and compares it with what was read
+// before: as schema files never change, another content means that the table was
+// dropped and created again (Conflict), and no file that it was dropped, or its
+// schema rolled back (NotFound). A schema that was not read before is read now.
+func (s *Store) Verify(ctx context.Context, id int64) error {
+	const op = "verifying schema"
+	s.mu.Lock()
+	known := s.cached[id].data
+	s.mu.Unlock()
+	if known == nil {
+		_, err := s.Get(ctx, id)
+		return err
+	}
+	path := s.Path(id)
+	data, err := fileio.ReadFile(ctx, s.fio, path)
+	if err != nil {
+		return tarnerr.Trace(op, err, "path", path)
+	}
+	if !bytes.Equal(data, known) {
+		return tarnerr.New(tarnerr.Conflict, op, "the file is not the one that was read before", "path", path)
+	}
+	return nil
 }
 
 // Latest is the newest schema; NotFound when the table has none. The first call
@@ -196,7 +226,7 @@ func (s *Store) publish(ctx context.Context, next *Schema) (bool, error) {
 		err := s.fio.CreateIfAbsent(ctx, path, data)
 		switch {
 		case err == nil:
-			s.keep(next)
+			s.keep(next, data)
 			return true, nil
 		case tarnerr.KindOf(err) == tarnerr.AlreadyExists:
 			if !ambiguous {
@@ -207,7 +237,7 @@ func (s *Store) publish(ctx context.Context, next *Schema) (bool, error) {
 				return false, tarnerr.Trace("publishing schema", err, "path", path)
 			}
 			if bytes.Equal(there, data) {
-				s.keep(next)
+				s.keep(next, data)
 				return true, nil
 			}
 			return false, nil
@@ -221,9 +251,9 @@ func (s *Store) publish(ctx context.Context, next *Schema) (bool, error) {
 	}
 }
 
-func (s *Store) keep(next *Schema) {
+func (s *Store) keep(next *Schema, data []byte) {
 	s.mu.Lock()
-	s.cached[next.ID] = next
+	s.cached[next.ID] = file{next, data}
 	s.latest = next.ID
 	s.mu.Unlock()
 }
