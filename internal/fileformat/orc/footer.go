@@ -16,13 +16,13 @@ type postScript struct {
 }
 
 type footer struct {
-	stripes      []stripeInfo
-	types        []typeInfo
-	rows         int64
-	indexStride  int64
-	writer       int32 // what wrote it: 0 = ORC for Java, 1 = ORC for C++
-	calendar     int32
-	encrypted    bool
+	stripes     []stripeInfo
+	types       []typeInfo
+	rows        int64
+	indexStride int64
+	writer      int32 // what wrote it: 0 = ORC for Java, 1 = ORC for C++
+	calendar    int32
+	encrypted   bool
 }
 
 // Values of the enum CalendarKind.
