@@ -25,6 +25,7 @@ type tries struct {
 	draft    *draft             // metadata that all tries share, nil before the first
 	built    []*built           // one per try that got that far, the last one last
 	intended bool               // an intent is recorded
+	gone     bool               // the table that was opened is not there any more
 }
 
 // built is the metadata of one try and what became of it.
@@ -78,6 +79,10 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 	began := t.c.cfg.Env.Now()
 	base, err := t.c.snapshots.Latest(ctx)
 	if err != nil {
+		return nil, false, err
+	}
+	// After the base is known, so that it is one of the table that was opened.
+	if err := t.sameTable(ctx); err != nil {
 		return nil, false, err
 	}
 	if t.isCommitted(base) {
@@ -245,10 +250,13 @@ func (t *tries) foreign(found *snapshot.Snapshot) bool {
 func (t *tries) lastLook(ctx context.Context, cause error) (*snapshot.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.c.cfg.PublishTimeout)
 	defer cancel()
-	latest, err := t.c.snapshots.Latest(ctx)
-	if err == nil {
-		var found *snapshot.Snapshot
-		if found, err = t.look(ctx, latest); found != nil {
+	var err error
+	if !t.gone { // another table's snapshots tell nothing
+		var latest, found *snapshot.Snapshot
+		if latest, err = t.c.snapshots.Latest(ctx); err == nil {
+			found, err = t.look(ctx, latest)
+		}
+		if found != nil {
 			return found, nil
 		}
 	}

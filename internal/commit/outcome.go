@@ -31,14 +31,13 @@ func (o Outcome) String() string {
 	}
 }
 
-// Publication is one snapshot to be published, with what a catalog, a branch
-// or a recreated table need to know beside it.
+// Publication is one snapshot to be published, with what a catalog or a branch
+// need to know beside it.
 type Publication struct {
-	Table     string // full name, for messages
-	TableUUID string // "" when the table has none
-	Branch    string // "" = main
-	Base      *snapshot.Snapshot
-	Next      *snapshot.Snapshot
+	Table  string // full name, for messages
+	Branch string // "" = main
+	Base   *snapshot.Snapshot
+	Next   *snapshot.Snapshot
 	// Partitions sums up what the snapshot changes, per partition.
 	Partitions []PartitionStats
 }
