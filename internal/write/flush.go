@@ -156,7 +156,7 @@ type assembler struct {
 }
 
 func newAssembler(w *Writer) *assembler {
-	a := &assembler{mem: w.cfg.Mem, buffer: w.buffer.schema, file: w.fileSchema}
+	a := &assembler{mem: batch.Recycled(w.cfg.Mem), buffer: w.buffer.schema, file: w.fileSchema}
 	if !w.spec.Thin {
 		a.keys = w.keyColumns
 	}
@@ -215,7 +215,7 @@ func (w *Writer) flushAppend(ctx context.Context, g *group, rows []batch.Ref) er
 			continue
 		}
 		n := min(step, len(rows))
-		rec, err := batch.Gather(w.cfg.Mem, w.buffer.schema, w.buffer.chunks, nil, rows[:n])
+		rec, err := batch.Gather(batch.Recycled(w.cfg.Mem), w.buffer.schema, w.buffer.chunks, nil, rows[:n])
 		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
 			step = n / 2
 			continue

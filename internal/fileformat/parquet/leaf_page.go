@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"sort"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -177,14 +178,14 @@ func (l *leafReader) buffer(buf []byte, size int) []byte {
 	if l.chunk.codec == codecNone || size > trustedSize || cap(buf) >= size {
 		return buf
 	}
-	giveBuffer(buf)
-	return takeBuffer(size)
+	batch.GiveBuffer(buf)
+	return batch.TakeBuffer(size)
 }
 
 // recycle gives the buffers back. What the decoder has left is lost.
 func (l *leafReader) recycle() {
-	giveBuffer(l.inflated)
-	giveBuffer(l.dictBuf)
+	batch.GiveBuffer(l.inflated)
+	batch.GiveBuffer(l.dictBuf)
 	l.inflated, l.dictBuf, l.left = nil, nil, 0
 }
 

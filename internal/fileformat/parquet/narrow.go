@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/types"
 )
@@ -133,7 +134,7 @@ func (k *keptPages) put(end int64, data []byte) {
 
 func (k *keptPages) give() {
 	for _, data := range k.pages {
-		giveBuffer(data)
+		batch.GiveBuffer(data)
 	}
 	k.pages = nil
 }

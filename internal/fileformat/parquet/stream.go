@@ -5,6 +5,8 @@ import (
 	"sort"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tarnlake/tarn/internal/batch"
 )
 
 // readPlan bounds what is read at a time.
@@ -39,7 +41,7 @@ type segment struct {
 }
 
 func (s *segment) give() {
-	giveBuffer(s.buffer)
+	batch.GiveBuffer(s.buffer)
 	*s = segment{}
 }
 
@@ -101,7 +103,7 @@ func (s *stream) advance(ctx context.Context, off, n int64) error {
 	if missing := n - int64(len(cur.data)); missing > 0 {
 		from := off + int64(len(cur.data))
 		more := min(max(missing, s.file.plan.window), s.end-from)
-		whole := takeBuffer(len(cur.data) + int(more))
+		whole := batch.TakeBuffer(len(cur.data) + int(more))
 		copy(whole, cur.data)
 		if err := s.file.readAt(ctx, whole[len(cur.data):], from); err != nil {
 			return err
@@ -128,7 +130,7 @@ func (f *fetched) behind(before []byte) segment {
 		copy(f.buffer[at:], before)
 		return segment{off, f.buffer[at:], f.buffer}
 	}
-	whole := takeBuffer(len(before) + len(f.data))
+	whole := batch.TakeBuffer(len(before) + len(f.data))
 	copy(whole[copy(whole, before):], f.data)
 	f.give()
 	return segment{off, whole, whole}
@@ -140,7 +142,7 @@ func (s *stream) readAhead(ctx context.Context, from int64) {
 	s.next = next
 	f, n := s.file, min(s.file.plan.window, s.end-from)
 	go func() {
-		buffer := takeBuffer(headroom + int(n))
+		buffer := batch.TakeBuffer(headroom + int(n))
 		out := fetched{segment: segment{from, buffer[headroom:], buffer}}
 		out.err = f.readAt(ctx, out.data, from)
 		next <- out
@@ -199,7 +201,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(gatherParts)
 	for i, p := range parts {
-		b := takeBuffer(int(p.n))
+		b := batch.TakeBuffer(int(p.n))
 		out[i] = segment{p.off, b, b}
 		group.Go(func() error { return f.readAt(ctx, out[i].data, p.off) })
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -189,7 +190,7 @@ func (s settings) properties(opts fileformat.WriteOptions, dict map[string]bool)
 		parquet.WithDictionaryDefault(false),
 		parquet.WithPageIndexEnabled(true),
 		parquet.WithMaxRowGroupLength(1 << 40), // row groups are cut by size
-		parquet.WithAllocator(opts.Mem),
+		parquet.WithAllocator(batch.Recycled(opts.Mem)),
 		parquet.WithStats(true),
 	}
 	if s.codec == compress.Codecs.Zstd {

@@ -1,0 +1,54 @@
+package batch
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+func TestBufferClasses(t *testing.T) {
+	last := -1
+	for n := 1; n <= LargestBuffer; n += 1 + n/50 {
+		class, size := classOf(n)
+		if size < n || size > n+n/4 && size > n+1<<smallestShift {
+			t.Fatalf("%d bytes get a buffer of %d", n, size)
+		}
+		if class < last || class >= len(buffers) {
+			t.Fatalf("%d bytes are of class %d, fewer of %d; there are %d", n, class, last, len(buffers))
+		}
+		if c, s := classOf(size); c != class || s != size {
+			t.Fatalf("a buffer of %d bytes does not return to its class", size)
+		}
+		last = class
+	}
+	for _, n := range []int{0, 1, 1000, 1 << 20, LargestBuffer, LargestBuffer + 1} {
+		b := TakeBuffer(n)
+		if len(b) != n {
+			t.Errorf("%d bytes were asked for, %d given", n, len(b))
+		}
+		GiveBuffer(b)
+		GiveBuffer(make([]byte, n)) // one that was not taken does no harm
+	}
+}
+
+func TestRecycledGrowsAndKeeps(t *testing.T) {
+	mem := Recycled(memory.NewGoAllocator())
+	b := memory.NewResizableBuffer(mem)
+	var want []byte
+	for n := 1; n < 3<<20; n += 1 + n/3 {
+		b.Resize(n)
+		for len(want) < n {
+			want = append(want, byte(len(want)*7))
+		}
+		copy(b.Bytes(), want)
+		if b.Len() != n || !bytes.Equal(b.Bytes(), want) {
+			t.Fatalf("%d bytes: content lost", n)
+		}
+	}
+	b.Release()
+	counted := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	if Recycled(counted) != memory.Allocator(counted) {
+		t.Error("memory that is counted is not passed by")
+	}
+}
