@@ -19,7 +19,7 @@ data, tables, scratch = f"{work}/data-{size}", f"{work}/tables-{size}", f"{work}
 n = int(size.rstrip("km")) * {"k": 1_000, "m": 1_000_000}.get(size[-1], 1)
 
 def java(workload, *more):
-    return ["java", "-Xmx4g", "-cp", classpath, "Peer", workload, size, *more]
+    return ["java", "-Xmx4g", f"-Djava.io.tmpdir={scratch}", "-cp", classpath, "Peer", workload, size, *more]
 
 
 # Contestants and, of each workload, the metrics that the table shows.
