@@ -81,7 +81,9 @@ func FuzzLex(f *testing.F) {
 				t.Fatalf("token %+v after %d", tok, end)
 			}
 			end = tok.End()
-			tok.Name()
+			if n := tok.Name(); len(n) > len(tok.Text) {
+				t.Fatalf("token %+v is named %q", tok, n)
+			}
 		}
 		for _, s := range Split(src) {
 			if src[s.Offset:s.Offset+len(s.Text)] != s.Text {
