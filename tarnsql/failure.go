@@ -4,7 +4,6 @@ package tarnsql
 
 import (
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -47,7 +46,8 @@ func (f failure) error(op string, source *edited) error {
 	if !ok {
 		kind = tarnerr.Invalid
 	}
-	cause := strings.TrimSpace(f.Message)
+	// DuckDB's own advice is about settings that are locked here.
+	cause, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n\nPossible solutions")
 	if source != nil {
 		cause += source.pointAt(f.position())
 	}
@@ -61,11 +61,16 @@ func (f failure) error(op string, source *edited) error {
 	return err
 }
 
-// withPlace adds the place to an error that has none yet.
+// placed is an error with the place in the user's text below it.
+type placed struct {
+	error
+	place string
+}
+
+func (p *placed) Error() string { return p.error.Error() + p.place }
+func (p *placed) Unwrap() error { return p.error }
+
+// withPlace shows the place of an error.
 func withPlace(err error, source *edited, position int) error {
-	var e *tarnerr.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	return tarnerr.Wrap(e.Kind, "reading statement", errors.New(err.Error()+source.pointAt(position)))
+	return &placed{err, source.pointAt(position)}
 }

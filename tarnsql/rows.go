@@ -216,7 +216,25 @@ func (q *query) resultColumns() (columns []*decoder, text bool) {
 		text = text || d.decode == nil
 		q.fields = append(q.fields, types.Field{ID: int(i), Name: mapping.PreparedStatementColumnName(q.prepared, i), Type: d.out})
 	}
+	last := len(q.fields)
+	for i := range q.fields {
+		numberMembers(&q.fields[i].Type, &last)
+	}
 	return columns, text
+}
+
+// numberMembers gives the members of ROWs ids that no column has.
+func numberMembers(t *types.Type, next *int) {
+	for _, inner := range []*types.Type{t.Key, t.Element} {
+		if inner != nil {
+			numberMembers(inner, next)
+		}
+	}
+	for i := range t.Fields {
+		t.Fields[i].ID = *next
+		*next++
+		numberMembers(&t.Fields[i].Type, next)
+	}
 }
 
 // next gathers chunks of DuckDB to a batch.
@@ -270,6 +288,8 @@ func (q *query) close() error {
 	if q.mem != nil {
 		q.mem.Release()
 	}
+	// DuckDB's threads may be at work already: it waits for them below.
+	mapping.Interrupt(q.conn)
 	mapping.DestroyResult(&q.result)
 	mapping.DestroyPending(&q.pending)
 	mapping.DestroyPrepare(&q.prepared)

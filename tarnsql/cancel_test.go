@@ -1,0 +1,180 @@
+//go:build cgo && !tarn_nosql
+
+package tarnsql_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnsql"
+)
+
+func big(w *world) table.Table {
+	t := w.table("big", "id INT NOT NULL, s STRING", "id", map[string]string{"bucket": "4"})
+	for range 3 {
+		var lines strings.Builder
+		for i := range 8000 {
+			fmt.Fprintf(&lines, `{"id":%d,"s":"a text that is longer than twelve bytes %d"}`+"\n", i*3, i)
+		}
+		w.write(t, lines.String())
+	}
+	return t
+}
+
+// countdown is a context that ends after it has been asked n times whether it
+// has: a place that no clock decides.
+type countdown struct {
+	context.Context
+	cancel context.CancelFunc
+	left   chan struct{}
+}
+
+func cancelAfter(n int) *countdown {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &countdown{ctx, cancel, make(chan struct{}, n)}
+	for range n {
+		c.left <- struct{}{}
+	}
+	return c
+}
+
+func (c *countdown) Err() error {
+	select {
+	case <-c.left:
+	default:
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+func TestCancelLeavesNothing(t *testing.T) {
+	w := newWorld(t, tarnsql.Options{})
+	big(w)
+	queries := []string{
+		"SELECT * FROM big", "SELECT s, count(*) FROM big GROUP BY s ORDER BY s", "SELECT count(*) FROM big a JOIN big b ON a.id = b.id",
+		"SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", "INSERT INTO big SELECT id + 1, s FROM big",
+	}
+	run := func(ctx context.Context, sql string) error {
+		res, err := w.db.Exec(ctx, sql)
+		if err != nil {
+			return err
+		}
+		defer res.Close()
+		if res.Rows == nil {
+			return nil
+		}
+		for {
+			if _, err := res.Rows.Next(ctx); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	if err := run(context.Background(), queries[0]); err != nil {
+		t.Fatal(err)
+	}
+	before, used := runtime.NumGoroutine(), w.mem.CurrentAlloc()
+	r := rand.New(rand.NewPCG(3, 4))
+	cancelled := 0
+	for i := range 100 {
+		sql := queries[i%len(queries)]
+		ctx := cancelAfter(r.IntN(60))
+		if strings.Contains(sql, "range(") { // no table asks the context here: end it from beside
+			go ctx.cancel()
+		}
+		err := run(ctx, sql)
+		ctx.cancel()
+		switch {
+		case errors.Is(err, context.Canceled):
+			cancelled++
+		case err != nil:
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	if cancelled < 40 {
+		t.Errorf("only %d of 100 queries were cancelled", cancelled)
+	}
+	// A query that is left half read and closed.
+	rows, err := w.db.Query(context.Background(), queries[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Next(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if _, err := rows.Next(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Next of an ended context: %v", err)
+	}
+	if err := errors.Join(rows.Close(), rows.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := rows.Next(context.Background()); err != io.EOF {
+		t.Errorf("Next after Close: %v", err)
+	}
+	if now := w.mem.CurrentAlloc(); now != used {
+		t.Errorf("%d bytes are left, %d before", now, used)
+	}
+	for range 100000 { // goroutines that have done their work may need a moment to end
+		if runtime.NumGoroutine() <= before {
+			break
+		}
+		runtime.Gosched()
+	}
+	if now := runtime.NumGoroutine(); now > before {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines, %d before:\n%s", now, before, stacks[:runtime.Stack(stacks, true)])
+	}
+	// The DB is as good as before.
+	w.wants("SELECT count(*) FROM big a JOIN big b USING (id) WHERE a.id < 30 AND a.id % 3 = 0", "10\n")
+}
+
+func TestQueriesSideBySide(t *testing.T) {
+	w := newWorld(t, tarnsql.Options{})
+	big(w)
+	errs := make(chan error)
+	for range 4 {
+		go func() {
+			for range 5 {
+				got, err := text(w.db, "SELECT count(*), max(s) FROM big a JOIN big$snapshots s ON s.snapshot_id = 3 WHERE a.id >= 3000")
+				if err == nil && got != "7000,a text that is longer than twelve bytes 999\n" && !strings.HasPrefix(got, "7000,") {
+					err = errors.New(got)
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range 4 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	w := newWorld(t, tarnsql.Options{Memory: 64 << 20, Threads: 1})
+	// More than the limit: the sort goes to disk.
+	w.wants("SELECT count(*), max(n) FROM (SELECT hash(range) AS h, range AS n, repeat('x', 100) AS s FROM range(1000000) ORDER BY h, s OFFSET 1)", "999999,999999\n")
+	// What cannot go to disk says what to raise.
+	r, err := w.db.Exec(context.Background(), "SELECT length(string_agg(repeat('x', 1000), '')) FROM range(500000)")
+	if err == nil {
+		_, err = drain(context.Background(), r.Rows, r.Rows.Fields())
+		r.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "Raise the memory limit") {
+		t.Errorf("more than fits: %v", err)
+	}
+}
