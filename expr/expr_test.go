@@ -103,6 +103,12 @@ func TestNullIsNeverTrue(t *testing.T) {
 			t.Errorf("%#v is true: comparison with null is not", e)
 		}
 	}
+	for _, v := range []types.Value{nil, int64(1)} {
+		b, err := Bind(Not{In{"c", nil}}, fs)
+		if err != nil || !b.Match(rowOf("c", v)) {
+			t.Errorf("%v NOT IN () is true, also for null: %v", v, err)
+		}
+	}
 	b, _ := Bind(In{"c", []types.Value{1, nil}}, fs)
 	if !b.Match(rowOf("c", int64(1))) {
 		t.Error("1 IN (1, NULL) is true")

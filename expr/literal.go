@@ -57,6 +57,9 @@ const (
 )
 
 func bindIn(f types.Field, vs []types.Value, neg bool) (node, error) {
+	if len(vs) == 0 {
+		return constant(neg), nil // nothing is in an empty list, null neither
+	}
 	var out []types.Value
 	for _, v := range vs {
 		if v == nil {
