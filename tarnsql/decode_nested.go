@@ -20,6 +20,9 @@ func (d *decoder) nested(t mapping.LogicalType) {
 		d.child(mapping.ArrayTypeChildType(t))
 		d.length = int(mapping.ArrayTypeArraySize(t))
 		d.out = types.Type{Root: types.Vector, Nullable: true, Element: &d.children[0].out, Length: d.length}
+		if r := d.children[0].out.Root; r > types.Double { // VECTOR holds none such
+			d.out = types.Type{Root: types.Array, Nullable: true, Element: &d.children[0].out}
+		}
 		d.decode = decodeArray
 	case mapping.TypeMap:
 		d.child(mapping.MapTypeKeyType(t))
@@ -64,7 +67,11 @@ func decodeList(d *decoder, b array.Builder, vec mapping.Vector, from, n int) er
 }
 
 func decodeArray(d *decoder, b array.Builder, vec mapping.Vector, from, n int) error {
-	list := b.(*array.FixedSizeListBuilder)
+	list := b.(interface {
+		array.Builder
+		Append(bool)
+		ValueBuilder() array.Builder
+	})
 	child := mapping.ArrayVectorGetChild(vec)
 	ok := valid(vec, from, n)
 	for i := range n {

@@ -127,6 +127,7 @@ func TestResultsOfDuckDBsOwnTypes(t *testing.T) {
 		"200,60000,4000000000,18446744073709551615,12345678901234567890123\n")
 	w.wants("SELECT INTERVAL 3 DAY, UUID '00000000-0000-0000-0000-00000000000a', [INTERVAL 1 HOUR]", "3 days,00000000-0000-0000-0000-00000000000a,['01:00:00']\n")
 	w.wants("SELECT NULL, [NULL], 'a'::ENUM('a', 'b'), TIMESTAMP_S '2024-01-01 00:00:00', union_value(k := 1)", "null,[null],a,2024-01-01T00:00:00,1\n")
+	w.wants("SELECT ['a', NULL]::VARCHAR[2], [[1, 2]::INT[2]]", "\"[\"\"a\"\",null]\",\"[[1,2]]\"\n")
 	w.refuses("SELECT 170141183460469231731687303715884105727::HUGEINT", tarnerr.Unsupported, "38 digits")
 	w.refuses("SELECT TIME '01:02:03.000001' AS fine", tarnerr.Unsupported, "column=fine")
 }
