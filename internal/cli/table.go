@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -202,27 +203,20 @@ func (a *app) tableSnapshot() *cobra.Command {
 }
 
 func (a *app) tableAlter() *cobra.Command {
-	var set, unset []string
+	var alter alterFlags
 	cmd := &cobra.Command{
-		Use: "alter DB.TABLE", Short: "Set and remove table options", Args: args(1, 1, "a table"),
+		Use: "alter DB.TABLE", Short: "Change options and columns", Args: args(1, 1, "a table"),
+		Long: `Change a table's options and columns, all in one new schema. Rows written before
+keep what they have: a column added is null in them, a column renamed keeps its values.`,
+		Example: `  tarn table alter shop.orders --add 'note STRING' --rename status=state --set target-file-size=64mb`,
 		RunE: func(cmd *cobra.Command, pos []string) error {
 			id, err := table.ParseIdentifier(pos[0])
 			if err != nil {
 				return err
 			}
-			options, err := keyValues(set)
+			changes, err := alter.changes()
 			if err != nil {
 				return err
-			}
-			var changes []schema.Change
-			for k, v := range options {
-				changes = append(changes, schema.SetOption{Key: k, Value: v})
-			}
-			for _, k := range unset {
-				changes = append(changes, schema.RemoveOption{Key: k})
-			}
-			if len(changes) == 0 {
-				return usage(fmt.Errorf("nothing to change: give --set or --unset"))
 			}
 			cat, err := a.catalog(cmd.Context())
 			if err != nil {
@@ -231,9 +225,53 @@ func (a *app) tableAlter() *cobra.Command {
 			return cat.AlterTable(cmd.Context(), id, changes...)
 		},
 	}
-	cmd.Flags().StringArrayVar(&set, "set", nil, "option as key=value, repeatable")
-	cmd.Flags().StringArrayVar(&unset, "unset", nil, "option to remove, repeatable")
+	f := cmd.Flags()
+	f.StringArrayVar(&alter.set, "set", nil, "option as key=value, repeatable")
+	f.StringArrayVar(&alter.unset, "unset", nil, "option to remove, repeatable")
+	f.StringArrayVar(&alter.rename, "rename", nil, "column as old=new, repeatable")
+	f.StringArrayVar(&alter.drop, "drop", nil, "column to drop, repeatable")
+	f.StringArrayVar(&alter.add, "add", nil, "column to add as 'NAME TYPE', repeatable")
 	return cmd
+}
+
+// alterFlags are the changes that a command line asks for.
+type alterFlags struct{ set, unset, rename, drop, add []string }
+
+func (fl *alterFlags) changes() ([]schema.Change, error) {
+	options, err := keyValues(fl.set)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.Change
+	for k, v := range options {
+		out = append(out, schema.SetOption{Key: k, Value: v})
+	}
+	for _, k := range fl.unset {
+		out = append(out, schema.RemoveOption{Key: k})
+	}
+	for _, r := range fl.rename {
+		from, to, ok := strings.Cut(r, "=")
+		if !ok {
+			return nil, usage(fmt.Errorf("--rename %q is not old=new", r))
+		}
+		out = append(out, schema.RenameColumn{Path: []string{from}, To: to})
+	}
+	for _, c := range fl.drop {
+		out = append(out, schema.DropColumn{Path: []string{c}})
+	}
+	for _, c := range fl.add {
+		columns, err := types.Parse("ROW<" + c + ">")
+		if err != nil {
+			return nil, tarnerr.Wrap(tarnerr.Invalid, "reading columns", err)
+		}
+		for _, f := range columns.Fields {
+			out = append(out, schema.AddColumn{Path: []string{f.Name}, Type: f.Type, Comment: f.Description})
+		}
+	}
+	if len(out) == 0 {
+		return nil, usage(errors.New("nothing to change: give --set, --unset, --add, --drop or --rename"))
+	}
+	return out, nil
 }
 
 func (a *app) tableRename() *cobra.Command {

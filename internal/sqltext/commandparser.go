@@ -230,7 +230,7 @@ func (p *commandParser) alter() Command {
 	case p.take("RENAME", "TO"):
 		return RenameTable{name, p.path()}
 	}
-	p.unsupported("ALTER TABLE … " + strings.ToUpper(p.peek().Text) + " in SQL: use `tarn table alter`, or SET, RESET and RENAME TO here")
+	p.unsupported("ALTER TABLE … " + strings.ToUpper(p.peek().Text) + " in SQL: `tarn table alter` adds, renames and drops columns; SET, RESET and RENAME TO work here")
 	return nil
 }
 
