@@ -24,7 +24,7 @@ run() {
 count=0
 for dir in "${dirs[@]}"; do
   dir=${dir#./}
-  go test -c -fuzz . -o "$work/fuzz.test" "$module/$dir"
+  go test -c -vet=off -fuzz . -o "$work/fuzz.test" "$module/$dir"
   mapfile -t targets < <(grep -hoE '^func Fuzz[A-Za-z0-9_]*\(' "$dir"/*_test.go | sed -E 's/^func //; s/\($//')
   for target in "${targets[@]}"; do
     printf '%s %s: ' "$dir" "$target"
