@@ -24,6 +24,8 @@ type Config struct {
 	Place   layout.Table
 	Schema  *schema.Schema // pinned
 	Schemas *schema.Store  // for the latest id
+	// Snapshots is the table's store, shared with its writers and readers.
+	Snapshots *snapshot.Store
 	Options option.Options
 	Env     env.Env
 	// Publisher is the atomic step; nil publishes through the file system.
@@ -66,7 +68,7 @@ func New(cfg Config) (*Committer, error) {
 	c := &Committer{
 		cfg:       cfg,
 		retry:     Retry{o.CommitMaxRetries, o.CommitTimeout, o.CommitMinRetryWait, o.CommitMaxRetryWait},
-		snapshots: snapshot.NewStore(cfg.FileIO, cfg.Place).WithEnv(cfg.Env),
+		snapshots: cfg.Snapshots,
 		publisher: cfg.Publisher,
 		intents:   intents{cfg.FileIO, cfg.Place},
 		turn:      make(chan struct{}, 1),

@@ -36,18 +36,19 @@ var place = layout.Table{Dir: "/w/db.db/t"}
 
 // table is one process's view of a table.
 type table struct {
-	t        testing.TB
-	fio      fileio.FileIO
-	place    layout.Table
-	env      env.Env
-	schema   *schema.Schema
-	schemas  *schema.Store
-	opts     option.Options
-	listener *event.Listener
-	pub      commit.Publisher
-	calls    []commit.Callback
-	alloc    memory.Allocator
-	lists    *manifest.ListCache
+	t         testing.TB
+	fio       fileio.FileIO
+	place     layout.Table
+	env       env.Env
+	schema    *schema.Schema
+	schemas   *schema.Store
+	opts      option.Options
+	listener  *event.Listener
+	pub       commit.Publisher
+	calls     []commit.Callback
+	alloc     memory.Allocator
+	lists     *manifest.ListCache
+	snapshots *snapshot.Store
 }
 
 func spec(keyed bool, options map[string]string) schema.Spec {
@@ -90,7 +91,8 @@ func open(t testing.TB, fio fileio.FileIO, at layout.Table, e env.Env) *table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &table{t: t, fio: fio, place: at, env: e, schema: s, schemas: store, opts: opts, alloc: memory.NewGoAllocator(), lists: manifest.NewListCache()}
+	return &table{t: t, fio: fio, place: at, env: e, schema: s, schemas: store, opts: opts, alloc: memory.NewGoAllocator(), lists: manifest.NewListCache(),
+		snapshots: snapshot.NewStore(fio, at).WithEnv(e)}
 }
 
 func (tb *table) manifests() *manifest.Store {
@@ -105,7 +107,7 @@ func (tb *table) writer() *write.Writer {
 	tb.t.Helper()
 	w, err := write.New(write.Config{
 		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Options: tb.opts, Format: parquet.New(),
-		Restore: write.NewRestorer(snapshot.NewStore(tb.fio, tb.place).WithEnv(tb.env), tb.manifests()),
+		Restore: write.NewRestorer(tb.snapshots, tb.manifests()),
 		Env:     tb.env, Mem: tb.alloc, Listener: tb.listener,
 	})
 	if err != nil {
@@ -125,7 +127,7 @@ func (tb *table) committer() *commit.Committer {
 
 func (tb *table) newCommitter() (*commit.Committer, error) {
 	return commit.New(commit.Config{
-		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Options: tb.opts,
+		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Snapshots: tb.snapshots, Options: tb.opts,
 		Env: tb.env, Publisher: tb.pub, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
 	})
 }

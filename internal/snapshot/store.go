@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tarnlake/tarn/fileio"
@@ -29,41 +30,61 @@ type Store struct {
 	fio   fileio.FileIO
 	table layout.Table
 	env   env.Env
+	// The newest snapshot seen by this process, 0 = none. As long as it is the
+	// newest of all, looking for that one takes no reading of the hint.
+	seen *atomic.Int64
 }
 
 // NewStore returns the store of a table on the machine's clock.
 func NewStore(fio fileio.FileIO, table layout.Table) *Store {
-	return &Store{fio: fio, table: table, env: env.Real()}
+	return &Store{fio: fio, table: table, env: env.Real(), seen: new(atomic.Int64)}
 }
 
 // WithEnv is the same store waiting on another clock.
-func (s *Store) WithEnv(e env.Env) *Store { return &Store{fio: s.fio, table: s.table, env: e} }
+func (s *Store) WithEnv(e env.Env) *Store {
+	return &Store{fio: s.fio, table: s.table, env: e, seen: s.seen}
+}
 
 // Layout is the table whose snapshots these are.
 func (s *Store) Layout() layout.Table { return s.table }
 
 // Latest reads the newest snapshot, nil when the table has none.
 func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
-	const op = "finding latest snapshot"
-	hint, err := s.probe(ctx)
+	snap, err := s.latest(ctx)
 	if err != nil {
-		return nil, tarnerr.Trace(op, err)
+		return nil, tarnerr.Trace("finding latest snapshot", err)
 	}
-	if hint > 0 {
-		snap, err := s.read(ctx, hint)
+	if snap != nil {
+		s.seen.Store(snap.ID)
+	}
+	return snap, nil
+}
+
+func (s *Store) latest(ctx context.Context) (*Snapshot, error) {
+	id, err := s.probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if id > 0 {
+		// Read after its successor was found missing: retention removes the older
+		// first, so a snapshot that is there still had no successor then.
+		snap, err := s.read(ctx, id)
 		if err == nil || tarnerr.KindOf(err) != tarnerr.NotFound {
-			return snap, tarnerr.Trace(op, err)
+			return snap, err
+		}
+		if id == s.seen.Swap(0) { // rolled back, or expired with many after it
+			return s.latest(ctx)
 		}
 	}
 	for {
 		ids, err := s.list(ctx)
 		if err != nil || len(ids) == 0 {
-			return nil, tarnerr.Trace(op, err)
+			return nil, err
 		}
 		// What expires between the listing and the reading is older than what is left.
 		snap, err := s.read(ctx, ids[len(ids)-1])
 		if err == nil || tarnerr.KindOf(err) != tarnerr.NotFound {
-			return snap, tarnerr.Trace(op, err)
+			return snap, err
 		}
 	}
 }
@@ -71,17 +92,20 @@ func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
 // LatestID is the id of the newest snapshot, 0 when the table has none.
 func (s *Store) LatestID(ctx context.Context) (int64, error) {
 	const op = "finding latest snapshot"
-	hint, err := s.probe(ctx)
+	id, err := s.probe(ctx)
 	if err != nil {
 		return 0, tarnerr.Trace(op, err)
 	}
-	if hint > 0 {
-		ok, err := s.exists(ctx, hint)
+	if id > 0 {
+		ok, err := s.exists(ctx, id)
 		if err != nil {
 			return 0, tarnerr.Trace(op, err)
 		}
 		if ok {
-			return hint, nil
+			return id, nil
+		}
+		if id == s.seen.Swap(0) {
+			return s.LatestID(ctx)
 		}
 	}
 	ids, err := s.list(ctx)
@@ -91,10 +115,17 @@ func (s *Store) LatestID(ctx context.Context) (int64, error) {
 	return ids[len(ids)-1], nil
 }
 
-// probe reads the LATEST hint and looks forward from it: the id it returns is
-// followed by none, but a stale hint may itself name a snapshot that is gone.
-// 0 = there is no hint.
+// probe looks forward from the newest snapshot seen so far, or from the LATEST
+// hint when that one has a successor. The id it returns is followed by none, but
+// may itself be gone: rolled back, or expired. 0 = there is no hint.
 func (s *Store) probe(ctx context.Context) (int64, error) {
+	seen := s.seen.Load()
+	if seen > 0 && seen < math.MaxInt64 {
+		followed, err := s.exists(ctx, seen+1)
+		if err != nil || !followed {
+			return seen, err
+		}
+	}
 	hint, err := s.hint(ctx, s.table.LatestHint())
 	if err != nil || hint == 0 {
 		return 0, err
@@ -296,6 +327,7 @@ const hintAttempts = 3
 
 // WriteLatestHint notes id as the newest snapshot, once it is published.
 func (s *Store) WriteLatestHint(ctx context.Context, id int64) error {
+	s.seen.Store(id)
 	return s.writeHint(ctx, s.table.LatestHint(), id)
 }
 

@@ -3,9 +3,12 @@ package snapshot
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/tarnlake/tarn/fileio/layer"
 	"github.com/tarnlake/tarn/fileio/mem"
@@ -118,6 +121,69 @@ func TestLatestRequests(t *testing.T) {
 	if n := counted.Total(); n > 5 {
 		t.Errorf("%d requests: %v", n, counted)
 	}
+}
+
+// What a process has seen already costs it no reading of the hint.
+func TestLatestAgainRequests(t *testing.T) {
+	f := newFixture(t, 1, 2, 3)
+	counted := layer.Count(f.fio)
+	store := NewStore(counted, f.table)
+	if err := store.WriteLatestHint(f.ctx, 3); err != nil {
+		t.Fatal(err)
+	}
+	counted.Reset()
+	if s, err := store.Latest(f.ctx); err != nil || s.ID != 3 {
+		t.Fatalf("latest %v %v", s, err)
+	}
+	if o, s := counted.Calls(layer.Open), counted.Calls(layer.Stat); o != 1 || s != 1 || counted.Calls(layer.List) != 0 {
+		t.Errorf("want one probe and one reading: %v", counted)
+	}
+}
+
+// Whatever others do in between, publish, expire, roll back, write the hint or fail
+// to, a store that has looked before finds the latest snapshot.
+func TestLatestWhileOthersWork(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := newFixture(t)
+		first, last := int64(1), int64(0)
+		rt.Repeat(map[string]func(*rapid.T){
+			"publish": func(rt *rapid.T) {
+				for range rapid.IntRange(1, 20).Draw(rt, "snapshots") {
+					last++
+					f.write(t, f.table.SnapshotFile(last), string(snapshotOf(last).Marshal()))
+				}
+			},
+			"expire": func(rt *rapid.T) {
+				for to := rapid.Int64Range(first, max(first, last)).Draw(rt, "earliest"); first < to; first++ {
+					f.delete(t, first)
+				}
+			},
+			"roll back": func(rt *rapid.T) {
+				for to := rapid.Int64Range(first, max(first, last)).Draw(rt, "to"); last > to; last-- {
+					f.delete(t, last)
+				}
+				f.write(t, f.table.LatestHint(), strconv.FormatInt(last, 10))
+			},
+			"hint": func(rt *rapid.T) {
+				f.write(t, f.table.LatestHint(), strconv.FormatInt(rapid.Int64Range(0, last+2).Draw(rt, "hint"), 10))
+			},
+			"commit": func(rt *rapid.T) {
+				last++
+				f.write(t, f.table.SnapshotFile(last), string(snapshotOf(last).Marshal()))
+				if err := f.store.WriteLatestHint(f.ctx, last); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"": func(rt *rapid.T) {
+				if s, err := f.store.Latest(f.ctx); err != nil || (s == nil) != (last == 0) || s != nil && s.ID != last {
+					rt.Fatalf("latest %+v %v, want %d", s, err, last)
+				}
+				if id, err := f.store.LatestID(f.ctx); err != nil || id != last {
+					rt.Fatalf("latest id %d %v, want %d", id, err, last)
+				}
+			},
+		})
+	})
 }
 
 func TestForeignNames(t *testing.T) {

@@ -19,7 +19,7 @@ func (t *Table) newCommitter() (*commit.Committer, error) {
 	}
 	c := t.components
 	out, err := commit.New(commit.Config{
-		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas,
+		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas, Snapshots: t.snapshots,
 		Options: t.options, Env: c.Env, Listener: c.Events, Workers: c.Workers,
 	})
 	return out, tarnerr.Trace(op, err, "table", t.name)
