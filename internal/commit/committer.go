@@ -26,8 +26,8 @@ type Config struct {
 	Schemas *schema.Store  // for the latest id
 	// Snapshots is the table's store, shared with its writers and readers.
 	Snapshots *snapshot.Store
-	Options option.Options
-	Env     env.Env
+	Options   option.Options
+	Env       env.Env
 	// Publisher is the atomic step; nil publishes through the file system.
 	Publisher Publisher
 	Callbacks []Callback
