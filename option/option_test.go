@@ -22,6 +22,7 @@ func TestDefaults(t *testing.T) {
 	want := Options{
 		Bucket: -1, BucketFunction: "default", MergeEngine: "deduplicate", ChangelogProducer: "none",
 		PartitionDefault: "__DEFAULT_PARTITION__", PartitionLegacyName: true,
+		PartitionExpirationStrategy: "values-time", DynamicOverwrite: true, OverwriteUpgrade: true,
 		FileFormat: "parquet", Compression: "zstd", ZstdLevel: 1, DataFilePrefix: "data-",
 		StatsMode: "truncate(16)", StatsDense: true, StatsKeepFirstNColumns: -1,
 		ManifestCompression: "zstd", ManifestTargetSize: 8 << 20, ManifestFullThreshold: 16 << 20, ManifestMergeMinCount: 30,
@@ -47,6 +48,9 @@ func TestParse(t *testing.T) {
 		"metadata.stats-mode": "FULL", "fields.a.b.stats-mode": "Counts",
 		"commit.timeout": "1 h", "commit.min-retry-wait": "5", "commit.max-retry-wait": "2 minutes", "snapshot.ignore-empty-commit": "true",
 		"num-sorted-run.compaction-trigger": "3", "scan.snapshot-id": "17", "write.compaction-skip": "true", "my.own": "kept",
+		"commit.discard-duplicate-files": "true", "commit.strict-mode.last-safe-snapshot": "9", "dynamic-partition-overwrite": "false",
+		"overwrite-upgrade": "false", "manifest.delete-file-drop-stats": "true", "partition.expiration-time": "7 d",
+		"partition.expiration-strategy": "update-time", "partition.timestamp-pattern": "$dt", "partition.timestamp-formatter": "yyyyMMdd",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +61,10 @@ func TestParse(t *testing.T) {
 	want.IgnoreDelete, want.IgnoreUpdateBefore, want.PartitionLegacyName, want.FileBlockSize = true, true, false, 64<<10
 	want.CompressionPerLevel, want.StatsMode = map[int]string{0: "lz4", 5: "none"}, "full"
 	want.CommitTimeout, want.CommitMinRetryWait, want.CommitMaxRetryWait = time.Hour, 5*time.Millisecond, 2*time.Minute
+	safe := int64(9)
+	want.DiscardDuplicates, want.LastSafeSnapshot, want.DynamicOverwrite, want.OverwriteUpgrade, want.DropDeletedStats = true, &safe, false, false, true
+	want.PartitionExpiration, want.PartitionExpirationStrategy = 7*24*time.Hour, "update-time"
+	want.PartitionTimePattern, want.PartitionTimeFormatter = "$dt", "yyyyMMdd"
 	want.IgnoreEmptyCommit, want.NumLevels, want.ScanSnapshotID, want.WriteOnly = &yes, 4, 17, true
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
 		t.Error(d)

@@ -24,6 +24,14 @@ type Options struct {
 	PartitionDefault    string // directory name of null and blank values
 	PartitionLegacyName bool
 
+	// PartitionExpiration is how long partitions are kept, 0 when they do not
+	// expire; by PartitionExpirationStrategy "values-time" their age is told by
+	// PartitionTimePattern and PartitionTimeFormatter, "" when not set.
+	PartitionExpiration         time.Duration
+	PartitionExpirationStrategy string
+	PartitionTimePattern        string
+	PartitionTimeFormatter      string
+
 	FileFormat             string
 	Compression            string         // lower case: "zstd", "none", "snappy", …
 	CompressionPerLevel    map[int]string // overrides by LSM level
@@ -50,6 +58,11 @@ type Options struct {
 	ForceCreateSnapshot bool          // commit a snapshot even when nothing changed
 	IgnoreEmptyCommit   *bool         // nil when not set
 	CommitUserPrefix    string
+	DiscardDuplicates   bool   // leave out of an APPEND what the table has already
+	LastSafeSnapshot    *int64 // strict mode; nil when not set
+	DynamicOverwrite    bool   // INSERT OVERWRITE replaces the partitions written to
+	OverwriteUpgrade    bool   // an overwrite moves its files to the highest level
+	DropDeletedStats    bool   // entries of deleted files have no value statistics
 
 	WriteBufferSize int64
 	WriteOnly       bool
@@ -117,6 +130,9 @@ func Parse(options map[string]string) (Options, error) {
 		IgnoreUpdateBefore: r.bool("ignore-update-before"), ChangelogProducer: r.word("changelog-producer"),
 		PartitionDefault: r.text("partition.default-name"), PartitionLegacyName: r.bool("partition.legacy-name"),
 
+		PartitionExpiration: r.duration("partition.expiration-time"), PartitionExpirationStrategy: r.word("partition.expiration-strategy"),
+		PartitionTimePattern: r.text("partition.timestamp-pattern"), PartitionTimeFormatter: r.text("partition.timestamp-formatter"),
+
 		FileFormat: r.word("file.format"), Compression: r.word("file.compression"),
 		CompressionPerLevel: r.levels("file.compression.per.level"), ZstdLevel: r.int("file.compression.zstd-level"),
 		FileBlockSize: r.size("file.block-size"), DataFilePrefix: r.text("data-file.prefix"),
@@ -132,6 +148,8 @@ func Parse(options map[string]string) (Options, error) {
 		CommitMaxRetries: r.int("commit.max-retries"), CommitMinRetryWait: r.duration("commit.min-retry-wait"),
 		CommitMaxRetryWait: r.duration("commit.max-retry-wait"), CommitTimeout: r.duration("commit.timeout"),
 		ForceCreateSnapshot: r.bool("commit.force-create-snapshot"), CommitUserPrefix: r.text("commit.user-prefix"),
+		DiscardDuplicates: r.bool("commit.discard-duplicate-files"), DynamicOverwrite: r.bool("dynamic-partition-overwrite"),
+		OverwriteUpgrade: r.bool("overwrite-upgrade"), DropDeletedStats: r.bool("manifest.delete-file-drop-stats"),
 
 		WriteBufferSize: r.size("write-buffer-size"), WriteOnly: r.bool("write-only"),
 		ReadBatchSize: r.int("read.batch-size"), SplitTargetSize: r.size("source.split.target-size"),
@@ -140,6 +158,10 @@ func Parse(options map[string]string) (Options, error) {
 	if r.set("snapshot.ignore-empty-commit") {
 		b := r.bool("snapshot.ignore-empty-commit")
 		o.IgnoreEmptyCommit = &b
+	}
+	if r.set("commit.strict-mode.last-safe-snapshot") {
+		id := r.long("commit.strict-mode.last-safe-snapshot")
+		o.LastSafeSnapshot = &id
 	}
 	if o.CommitTimeout == 0 && !r.set("commit.timeout") {
 		o.CommitTimeout = math.MaxInt64

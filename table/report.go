@@ -26,6 +26,10 @@ type CommitReport struct {
 	Rows       int64         `json:"deltaRecordCount"`
 	Bytes      int64         `json:"bytesAdded"`
 	Elapsed    time.Duration `json:"elapsedNanos"`
+	// Rewritten is how many bytes of manifests were merged on the way.
+	Rewritten int64 `json:"manifestBytesRewritten,omitempty"`
+	// RolledBack are the ids of compactions that were undone to make room.
+	RolledBack []int64 `json:"rolledBack,omitempty"`
 	// Already is true when nothing was published because this user had committed
 	// the identifier before.
 	Already bool `json:"alreadyCommitted,omitempty"`
@@ -34,7 +38,7 @@ type CommitReport struct {
 // Attempt is one try to publish one snapshot.
 type Attempt struct {
 	Snapshot int64         `json:"snapshot"` // id tried
-	Outcome  string        `json:"outcome"`  // committed, lost race, unknown, failed
+	Outcome  string        `json:"outcome"`  // committed, lost race, rolled back (a compaction that was in the way), unknown, failed
 	Cause    string        `json:"cause,omitempty"`
 	Elapsed  time.Duration `json:"elapsedNanos"`
 }

@@ -56,6 +56,14 @@ type Table interface {
 	// AbortMessages deletes the files of messages that were never handed to Commit,
 	// or whose commit failed for certain.
 	AbortMessages(ctx context.Context, messages []Message) error
+
+	// DropPartitions removes all rows of partitions: those that have, for one of
+	// the maps, its value in each column it names, spelt as in a partition path (a
+	// DATE also as days since 1970). Invalid without maps, or for columns that do not
+	// partition the table. That no partition matches is no error.
+	DropPartitions(ctx context.Context, partitions []map[string]string, opts CommitOptions) (*CommitReport, error)
+	// Truncate removes all rows.
+	Truncate(ctx context.Context, opts CommitOptions) (*CommitReport, error)
 }
 
 // Scan says what to read. The zero value reads every row and column of the latest snapshot.
@@ -95,6 +103,42 @@ type WriteOptions struct {
 	Watermark *int64
 	// Options override table options for this write (dynamic options).
 	Options map[string]string
+	// Overwrite makes the commit replace rows that are there (INSERT OVERWRITE);
+	// nil adds to them. Batch writes only.
+	Overwrite *Overwrite
+}
+
+// Overwrite says what the rows of a commit take the place of.
+type Overwrite struct {
+	// Mode says whether the partitions to replace are given or found.
+	Mode OverwriteMode
+	// Partition gives values of partition columns, spelt as in a partition path.
+	// Rows that are written must lie in such partitions. Empty = the whole table.
+	Partition map[string]string
+}
+
+// OverwriteMode says how the partitions to replace are chosen. Tables without
+// partitions are replaced whole in any mode.
+type OverwriteMode uint8
+
+const (
+	// OverwriteByOption leaves it to the table's option dynamic-partition-overwrite,
+	// as Java does: dynamic by default.
+	OverwriteByOption OverwriteMode = iota
+	// OverwriteStatic replaces the partitions that Partition describes, written to
+	// or not.
+	OverwriteStatic
+	// OverwriteDynamic replaces the partitions that rows are written to; nothing
+	// when none is.
+	OverwriteDynamic
+)
+
+// CommitOptions name a commit that no writer prepared.
+type CommitOptions struct {
+	User       string // "" = drawn
+	Identifier int64  // grows per user in streams; 0 = BatchIdentifier
+	Watermark  *int64 // ms, nil for none
+	Properties map[string]string
 }
 
 // BatchWrite writes one commit. Not safe for concurrent use.
@@ -140,6 +184,11 @@ type Committable struct {
 	Messages   []Message
 	Watermark  *int64
 	Properties map[string]string
+	// Overwrite makes the commit replace rows that are there; nil adds to them.
+	Overwrite *Overwrite
+	// Check holds files that are only added against the table, too: set it when
+	// messages are committed again after a restart.
+	Check bool
 }
 
 // BatchIdentifier is the identifier of every batch commit.

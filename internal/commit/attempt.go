@@ -16,15 +16,19 @@ import (
 type tries struct {
 	c      *Committer
 	req    Request
-	change change
+	work   *work
 	report *Report
 	start  time.Time
 
 	first    int64              // id of the base of the first try
+	begun    bool               // first is set
 	base     *snapshot.Snapshot // of the last try
-	draft    *draft             // metadata that all tries share, nil before the first
+	read     *baseFiles         // what the last try was checked against
+	drafts   []*draft           // one per change that was built, the last one last
 	built    []*built           // one per try that got that far, the last one last
+	tried    int                // how many tries were noted
 	intended bool               // an intent is recorded
+	promised int64              // the base it names
 	gone     bool               // the table that was opened is not there any more
 }
 
@@ -32,7 +36,9 @@ type tries struct {
 type built struct {
 	base     *snapshot.Snapshot
 	next     *snapshot.Snapshot
+	draft    *draft
 	list     string // its base manifest list
+	index    string // its index manifest, "" where it took over that of the base
 	before   []manifest.FileMeta
 	after    []manifest.FileMeta // before, merged
 	merged   []string            // manifests that merging wrote, for this try or one before, and its list names
@@ -66,7 +72,7 @@ func (t *tries) run(ctx context.Context) (landed *snapshot.Snapshot, already boo
 // tryAgain is the end of a try after which another may follow.
 type tryAgain struct {
 	error
-	lost bool // a lost race, else a failure of the atomic step
+	contended bool // a lost race or a compaction undone, else a failure of the atomic step
 }
 
 func again(err error) bool {
@@ -85,30 +91,32 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 	if err := t.sameTable(ctx); err != nil {
 		return nil, false, err
 	}
-	if t.isCommitted(base) {
-		t.intended = true // whoever committed it may have left one
-		return base, true, nil
+	if there, err := t.isCommitted(ctx, base); there != nil || err != nil {
+		t.intended = there != nil // whoever committed it may have left one
+		return there, there != nil, err
 	}
 	if len(t.built) > 0 {
 		if found, err := t.look(ctx, base); found != nil || err != nil {
 			return found, found != nil && t.foreign(found), err
 		}
 	}
-	b, err := t.build(ctx, base)
+	ch, err := t.fit(ctx, base)
+	if err != nil {
+		return nil, false, beforeEffect(err)
+	}
+	b, err := t.build(ctx, base, ch)
 	if err != nil {
 		return nil, false, err
 	}
-	if !t.intended {
-		found, err := t.intend(ctx, base)
-		if found != nil || err != nil {
-			return found, found != nil, err
-		}
+	found, err := t.intend(ctx, base, b)
+	if found != nil || err != nil {
+		return found, found != nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, false, tarnerr.Wrap(tarnerr.Unavailable, "publishing snapshot", ctx.Err())
 	}
 	outcome, err := t.publishOnce(ctx, b)
-	t.note(b, outcome, err, t.c.cfg.Env.Now().Sub(began))
+	t.note(b.next.ID, word(outcome, b.doubtful), err, t.c.cfg.Env.Now().Sub(began))
 	switch {
 	case outcome == Committed:
 		return b.next, false, nil
@@ -126,7 +134,7 @@ func (t *tries) publishOnce(ctx context.Context, b *built) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.c.cfg.PublishTimeout)
 	defer cancel()
 	outcome, err := t.c.publisher.Publish(ctx, Publication{
-		Table: t.c.cfg.Table, Branch: t.c.cfg.Place.Branch, Base: b.base, Next: b.next, Partitions: t.draft.partitions,
+		Table: t.c.cfg.Table, Branch: t.c.cfg.Place.Branch, Base: b.base, Next: b.next, Partitions: b.draft.partitions,
 	})
 	if outcome != Unknown {
 		return outcome, nil
@@ -148,41 +156,149 @@ func inDoubt(err error) bool {
 	return false
 }
 
-// note writes a try into the report and tells the listener.
-func (t *tries) note(b *built, outcome Outcome, err error, elapsed time.Duration) {
-	word := outcome.String()
-	if outcome == Unknown && !b.doubtful {
-		word = "failed"
+// word is an outcome as reports show it.
+func word(outcome Outcome, doubtful bool) string {
+	if outcome == Unknown && !doubtful {
+		return "failed"
 	}
+	return outcome.String()
+}
+
+// note writes a try into the report and tells the listener.
+func (t *tries) note(id int64, outcome string, err error, elapsed time.Duration) {
 	cause := ""
 	if err != nil {
 		cause = err.Error()
 	}
-	t.report.Attempts = append(t.report.Attempts, Attempt{Snapshot: b.next.ID, Outcome: word, Cause: cause, Elapsed: elapsed})
+	t.tried++
+	t.report.Attempts = append(t.report.Attempts, Attempt{Snapshot: id, Outcome: outcome, Cause: cause, Elapsed: elapsed})
 	t.c.cfg.Listener.Emit(event.AttemptEnd{
-		Table: t.c.cfg.Table, User: t.req.User, Snapshot: b.next.ID, Number: len(t.built), Outcome: word, Err: err, Elapsed: elapsed,
+		Table: t.c.cfg.Table, User: t.req.User, Snapshot: id, Number: t.tried, Outcome: outcome, Err: err, Elapsed: elapsed,
 	})
+}
+
+// fit is the change to make on base, held against what the table has there. A
+// conflict ends the commit, unless a compaction alone is in the way and was undone.
+func (t *tries) fit(ctx context.Context, base *snapshot.Snapshot) (change, error) {
+	if !t.begun || idOf(base) < t.first { // after a rollback
+		t.first, t.begun = idOf(base), true
+	}
+	t.base = base
+	t.report.Base = idOf(base)
+	began := t.c.cfg.Env.Now()
+	ch, live, err := t.work.on(ctx, t.c.builder, base)
+	if err != nil {
+		return ch, err
+	}
+	found, err := t.c.strict.look(ctx, t.c, t.req.User, ch.kind, base)
+	if err != nil {
+		return ch, err
+	}
+	if found != nil {
+		return ch, t.refusal(ctx, base, &ch, found)
+	}
+	discard := t.c.cfg.Options.DiscardDuplicates && ch.kind == snapshot.Append
+	if base == nil || !ch.checked && !discard || ch.empty() {
+		return ch, nil
+	}
+	held := &baseFiles{snapshot: base, entries: live}
+	if t.work.replaces == nil {
+		if held, err = t.holdAgainst(ctx, base, &ch); err != nil {
+			return ch, err
+		}
+	}
+	if discard {
+		ch.files = withoutKnown(ch.files, held.entries)
+	}
+	found, err = t.conflictWith(ctx, base, held, &ch)
+	if found == nil || err != nil {
+		return ch, err
+	}
+	refusal := t.refusal(ctx, base, &ch, found)
+	again, err := t.makeRoom(ctx, base, &ch)
+	if err != nil {
+		return ch, err
+	}
+	if again {
+		t.note(base.ID+1, "rolled back", refusal, t.c.cfg.Env.Now().Sub(began))
+		return ch, tryAgain{refusal, true}
+	}
+	return ch, refusal
+}
+
+// withoutKnown leaves out the files that are there already (P9).
+func withoutKnown(files, there []manifest.Entry) []manifest.Entry {
+	var ids manifest.Identities
+	known := make(map[manifest.Identity]bool, len(there))
+	for i := range there {
+		known[ids.Of(&there[i])] = true
+	}
+	var out []manifest.Entry
+	for i := range files {
+		if !known[ids.Of(&files[i])] {
+			out = append(out, files[i])
+		}
+	}
+	return out
+}
+
+// conflictWith holds a change against files read from base.
+func (t *tries) conflictWith(ctx context.Context, base *snapshot.Snapshot, held *baseFiles, ch *change) (*conflict, error) {
+	b := t.c.builder
+	s := situation{kind: ch.kind, keys: b.keys, expired: b.expired()}
+	if !ch.changesVectors() && !b.unaware {
+		s.base, s.delta = pairedWith(held.entries, nil), pairedWith(ch.files, nil)
+		return s.find(), nil
+	}
+	index, err := b.indexOf(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	if c := missingVectors(index, ch.index); c != nil {
+		return c, nil
+	}
+	if !b.unaware {
+		s.base, s.delta = pairedWith(held.entries, nil), pairedWith(ch.files, nil)
+		return s.find(), nil
+	}
+	vectors, c := vectorsOf(index)
+	if c != nil {
+		return c, nil
+	}
+	s.base = pairedWith(held.entries, vectors)
+	if s.delta, c = pairDelta(s.base, ch.files, ch.index); c != nil {
+		return c, nil
+	}
+	return s.find(), nil
 }
 
 // build makes the metadata of a try on base. A try on the base of the one
 // before publishes the same bytes again.
-func (t *tries) build(ctx context.Context, base *snapshot.Snapshot) (*built, error) {
-	if t.draft == nil {
-		t.first = idOf(base)
-		t.draft = &draft{}
-		if err := t.c.builder.draft(ctx, t.draft, t.change); err != nil {
-			return nil, beforeEffect(err)
-		}
-	}
-	t.base = base
-	t.report.Base = idOf(base)
-	if n := len(t.built); n > 0 && idOf(t.built[n-1].base) == idOf(base) {
+func (t *tries) build(ctx context.Context, base *snapshot.Snapshot, ch change) (*built, error) {
+	if n := len(t.built); n > 0 && t.built[n-1].next != nil && sameSnapshot(t.built[n-1].base, base) && t.built[n-1].draft.change.same(&ch) {
 		t.built = append(t.built, t.built[n-1])
 		return t.built[n-1], nil
 	}
-	b := &built{base: base}
+	d, err := t.draftOf(ctx, ch)
+	if err != nil {
+		return nil, beforeEffect(err)
+	}
+	b := &built{base: base, draft: d}
 	t.built = append(t.built, b)
 	return b, beforeEffect(t.c.builder.build(ctx, t, b))
+}
+
+// draftOf writes the manifests of a change, or takes those of a try before.
+func (t *tries) draftOf(ctx context.Context, ch change) (*draft, error) {
+	for _, d := range t.drafts {
+		if d.delta != "" && d.change.same(&ch) {
+			d.change.index = ch.index // the index manifest is not part of a draft
+			return d, nil
+		}
+	}
+	d := &draft{change: ch}
+	t.drafts = append(t.drafts, d)
+	return d, t.c.builder.draft(ctx, d)
 }
 
 // beforeEffect is err as the failure it is for the commit: what fails before the
@@ -194,11 +310,21 @@ func beforeEffect(err error) error {
 	return err
 }
 
-// isCommitted reports that the latest snapshot is of this commit before anything
-// was tried: a stream's identifier commits once (INV-COMMIT-2).
-func (t *tries) isCommitted(latest *snapshot.Snapshot) bool {
-	id := identity{user: t.req.User, identifier: t.req.Identifier, kind: t.change.kind}
-	return len(t.built) == 0 && latest != nil && t.req.Identifier != snapshot.BatchIdentifier && id.matches(latest)
+// isCommitted finds the snapshot of this commit, before anything was tried, when
+// it is the latest or lies just below the compaction of the same commit: a
+// stream's identifier commits once (INV-COMMIT-2).
+func (t *tries) isCommitted(ctx context.Context, latest *snapshot.Snapshot) (*snapshot.Snapshot, error) {
+	if t.begun || latest == nil || t.req.Identifier == snapshot.BatchIdentifier || latest.CommitUser != t.req.User || latest.CommitIdentifier != t.req.Identifier {
+		return nil, nil
+	}
+	id := identity{user: t.req.User, identifier: t.req.Identifier, kind: t.work.change.kind}
+	if id.matches(latest) {
+		return latest, nil
+	}
+	if id.kind == snapshot.Compact || latest.CommitKind != snapshot.Compact {
+		return nil, nil
+	}
+	return t.c.latestOf(ctx, t.req.User, latest, 0, id.matches)
 }
 
 func idOf(s *snapshot.Snapshot) int64 {
@@ -209,7 +335,11 @@ func idOf(s *snapshot.Snapshot) int64 {
 }
 
 func (t *tries) identity() identity {
-	return identity{t.req.User, t.req.Identifier, t.change.kind, t.draft.delta}
+	id := identity{user: t.req.User, identifier: t.req.Identifier, kind: t.work.change.kind}
+	for _, d := range t.drafts {
+		id.deltas = append(id.deltas, d.delta)
+	}
+	return id
 }
 
 func (t *tries) inDoubt() bool {
@@ -241,8 +371,16 @@ func (t *tries) look(ctx context.Context, latest *snapshot.Snapshot) (*snapshot.
 
 // foreign reports that a snapshot of this commit was not made by these tries:
 // another process has committed the same identifier.
-func (t *tries) foreign(found *snapshot.Snapshot) bool {
-	return found.DeltaManifestList != t.draft.delta
+func (t *tries) foreign(found *snapshot.Snapshot) bool { return t.draftIn(found) == nil }
+
+// draftIn is the draft that a snapshot was made of, nil when it is of another commit.
+func (t *tries) draftIn(s *snapshot.Snapshot) *draft {
+	for _, d := range t.drafts {
+		if d.delta == s.DeltaManifestList {
+			return d
+		}
+	}
+	return nil
 }
 
 // lastLook resolves what is in doubt at the end. Unknown is sticky: as long as
@@ -274,32 +412,53 @@ func (t *tries) lastLook(ctx context.Context, cause error) (*snapshot.Snapshot, 
 // exhausted is the error of a commit whose retries have run out. After lost
 // races nothing disagreed: it is no conflict.
 func (t *tries) exhausted(retries int, elapsed time.Duration, last error) error {
-	if again, ok := last.(tryAgain); ok && !again.lost {
+	if again, ok := last.(tryAgain); ok && !again.contended {
 		return tarnerr.Trace("publishing snapshot", again.error, "attempts", retries+1, "elapsed", elapsed.Round(time.Millisecond))
 	}
+	if t.refused(last) { // a compaction was undone each time, and came back
+		return tarnerr.Trace("publishing snapshot", last.(tryAgain).error, "attempts", retries+1, "elapsed", elapsed.Round(time.Millisecond))
+	}
 	return tarnerr.Wrap(tarnerr.Contention, "publishing snapshot", last,
-		"attempts", retries+1, "elapsed", elapsed.Round(time.Millisecond), "snapshot", t.built[len(t.built)-1].next.ID).
+		"attempts", retries+1, "elapsed", elapsed.Round(time.Millisecond), "snapshot", idOf(t.base)+1).
 		WithHint("Other writers were faster each time. Commit again later, write with fewer committers, or raise commit.max-retries and commit.max-retry-wait.")
 }
 
+// refused reports the end of a try that a conflict ended.
+func (t *tries) refused(err error) bool {
+	again, ok := err.(tryAgain)
+	return ok && tarnerr.KindOf(again.error) == tarnerr.Conflict
+}
+
 func (t *tries) intent() intent {
+	files := t.work.change.files
 	i := intent{
-		User: t.req.User, Identifier: t.req.Identifier, Kind: t.change.kind, Base: t.first,
-		Files: make([]string, 0, len(t.change.files)), Millis: t.start.UnixMilli(),
+		User: t.req.User, Identifier: t.req.Identifier, Kind: t.work.change.kind, Base: t.first,
+		Files: make([]string, 0, len(files)), Millis: t.start.UnixMilli(),
 	}
-	if t.draft != nil {
-		i.Delta = t.draft.delta
+	for _, d := range t.drafts {
+		if i.Delta != "" {
+			i.Earlier = append(i.Earlier, i.Delta)
+		}
+		i.Delta = d.delta
 	}
-	for _, e := range t.change.files {
+	for _, e := range files {
 		i.Files = append(i.Files, e.File.FileName)
 	}
 	return i
 }
 
-// intend records the intent. When an earlier process left one for this commit,
-// it first finds out what became of that: the snapshot when it has landed.
-func (t *tries) intend(ctx context.Context, latest *snapshot.Snapshot) (*snapshot.Snapshot, error) {
+// intend makes the intent durable before the first publish, and again before one
+// of another draft or on an older base. When an earlier process left one for this commit, it first
+// finds out what became of that: the snapshot when it has landed.
+func (t *tries) intend(ctx context.Context, latest *snapshot.Snapshot, b *built) (*snapshot.Snapshot, error) {
+	if t.intended && b.draft.intended && t.first >= t.promised {
+		return nil, nil
+	}
 	mine := t.intent()
+	b.draft.intended, t.promised = true, t.first
+	if t.intended {
+		return nil, beforeEffect(t.c.intents.replace(ctx, mine))
+	}
 	t.intended = true // from here on there may be one
 	earlier, err := t.c.intents.record(ctx, mine)
 	if err != nil || earlier == nil {

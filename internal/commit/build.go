@@ -18,6 +18,8 @@ type builder struct {
 	cfg        Config
 	manifests  *manifest.Store
 	partitions *layout.Partitioner
+	keys       keyOrder // nil in tables without a primary key
+	unaware    bool     // the table has neither keys nor buckets
 }
 
 func newBuilder(cfg Config) (*builder, error) {
@@ -31,39 +33,62 @@ func newBuilder(cfg Config) (*builder, error) {
 		return nil, tarnerr.Trace("opening commit", err)
 	}
 	names := layout.NewPartitioner(partition, o.PartitionDefault, o.PartitionLegacyName)
-	return &builder{cfg: cfg, manifests: m, partitions: names}, nil
+	out := &builder{cfg: cfg, manifests: m, partitions: names, unaware: !cfg.Schema.HasPrimaryKey() && o.Bucket == -1}
+	for _, f := range cfg.Schema.Select(cfg.Schema.TrimmedPrimaryKeys()) {
+		out.keys = append(out.keys, f.Type)
+	}
+	return out, nil
 }
 
-// draft is what all tries of a commit share: the manifests of its changes.
+// draft is what all tries with the same change share: the manifests of it.
 type draft struct {
-	delta      string // name of the delta manifest list
-	deltaSize  int64
-	records    int64
-	partitions []PartitionStats
-	files      []string // names written, or begun
+	change        change
+	delta         string // name of the delta manifest list
+	deltaSize     int64
+	changelog     string // name of the changelog manifest list, "" without changelog
+	changelogSize int64
+	records       int64
+	changes       int64 // rows of the changelog
+	partitions    []PartitionStats
+	files         []string // names written, or begun
+	intended      bool     // the intent names it
 }
 
-// draft writes the manifests of ch. Names go into d.files even when it fails.
-func (b *builder) draft(ctx context.Context, d *draft, ch change) error {
-	metas, err := b.manifests.WriteManifests(ctx, ch.files)
-	for _, m := range metas {
-		d.files = append(d.files, m.FileName)
-	}
-	if err != nil {
+// draft writes the manifests of a change. Names go into d.files even when it fails.
+func (b *builder) draft(ctx context.Context, d *draft) (err error) {
+	ch := &d.change
+	if d.delta, d.deltaSize, err = b.listOf(ctx, d, ch.files); err != nil {
 		return err
 	}
-	d.delta, d.deltaSize, err = b.manifests.WriteList(ctx, metas)
-	d.files = append(d.files, d.delta)
-	if err != nil {
-		return err
+	if len(ch.changelog) > 0 {
+		if d.changelog, d.changelogSize, err = b.listOf(ctx, d, ch.changelog); err != nil {
+			return err
+		}
+		for _, e := range ch.changelog {
+			d.changes += e.File.RowCount
+		}
 	}
 	d.records = ch.records()
 	d.partitions, err = b.partitionStats(ch)
 	return err
 }
 
+// listOf writes entries into manifests and lists those.
+func (b *builder) listOf(ctx context.Context, d *draft, entries []manifest.Entry) (string, int64, error) {
+	metas, err := b.manifests.WriteManifests(ctx, entries)
+	for _, m := range metas {
+		d.files = append(d.files, m.FileName)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	name, size, err := b.manifests.WriteList(ctx, metas)
+	d.files = append(d.files, name)
+	return name, size, err
+}
+
 // partitionStats sums up a change per partition, in the order of first mention.
-func (b *builder) partitionStats(ch change) ([]PartitionStats, error) {
+func (b *builder) partitionStats(ch *change) ([]PartitionStats, error) {
 	at := map[string]int{}
 	var out []PartitionStats
 	for _, e := range ch.files {
@@ -104,18 +129,26 @@ func (b *builder) build(ctx context.Context, t *tries, out *built) error {
 	if err != nil {
 		return err
 	}
+	index, err := b.index(ctx, t, out)
+	if err != nil {
+		return err
+	}
 	latest, err := b.cfg.Schemas.Latest(ctx)
 	if err != nil {
 		return err
 	}
+	d := out.draft
 	next := &snapshot.Snapshot{
 		Version: snapshot.Version, ID: idOf(base) + 1, SchemaID: latest.ID,
 		BaseManifestList: list, BaseManifestListSize: &size,
-		DeltaManifestList: t.draft.delta, DeltaManifestListSize: &t.draft.deltaSize,
-		CommitUser: t.req.User, CommitIdentifier: t.req.Identifier, CommitKind: t.change.kind,
+		DeltaManifestList: d.delta, DeltaManifestListSize: &d.deltaSize, IndexManifest: index,
+		CommitUser: t.req.User, CommitIdentifier: t.req.Identifier, CommitKind: d.change.kind,
 		TimeMillis:       b.cfg.Env.Now().UnixMilli(),
-		TotalRecordCount: t.draft.records, DeltaRecordCount: t.draft.records,
+		TotalRecordCount: d.records, DeltaRecordCount: d.records,
 		Watermark: t.req.Watermark, Properties: t.req.Properties, NextRowID: new(int64),
+	}
+	if d.changelog != "" {
+		next.ChangelogManifestList, next.ChangelogManifestListSize, next.ChangelogRecordCount = &d.changelog, &d.changelogSize, &d.changes
 	}
 	if base != nil {
 		if err := b.inherit(ctx, next, base); err != nil {
@@ -126,10 +159,31 @@ func (b *builder) build(ctx context.Context, t *tries, out *built) error {
 	return nil
 }
 
+// index is the name of the snapshot's index manifest: that of the base when the
+// change has nothing to do with index files.
+func (b *builder) index(ctx context.Context, t *tries, out *built) (*string, error) {
+	changes := out.draft.change.index
+	if len(changes) == 0 {
+		if out.base == nil {
+			return nil, nil
+		}
+		return out.base.IndexManifest, nil
+	}
+	previous, err := b.indexOf(ctx, out.base)
+	if err != nil {
+		return nil, err
+	}
+	entries, c := combineIndex(previous, changes, b.unaware)
+	if c != nil {
+		return nil, t.refusal(ctx, out.base, &out.draft.change, c)
+	}
+	out.index, _, err = b.manifests.WriteIndex(ctx, entries)
+	return &out.index, err
+}
+
 // inherit carries on what a snapshot takes over from the one before.
 func (b *builder) inherit(ctx context.Context, next, base *snapshot.Snapshot) error {
 	next.TotalRecordCount += base.TotalRecordCount
-	next.IndexManifest = base.IndexManifest
 	if base.Watermark != nil && (next.Watermark == nil || *next.Watermark < *base.Watermark) {
 		next.Watermark = base.Watermark
 	}
@@ -172,7 +226,8 @@ func (b *builder) manifestsOf(ctx context.Context, s *snapshot.Snapshot) ([]mani
 
 // merge merges the manifests of the base. A retry takes over the merge of the
 // try before where what that had merged still leads the list; when another
-// commit has merged in between, it leaves the list as it is: merging can wait.
+// commit has merged in between, or what was merged was rolled back, it leaves the
+// list as it is: merging can wait.
 func (b *builder) merge(ctx context.Context, t *tries, out *built, before []manifest.FileMeta) ([]manifest.FileMeta, error) {
 	out.before = before
 	if len(t.built) > 1 {
@@ -188,23 +243,47 @@ func (b *builder) merge(ctx context.Context, t *tries, out *built, before []mani
 	o := b.cfg.Options
 	after, err := manifest.Merge(ctx, b.manifests, before, manifest.MergeOptions{
 		TargetSize: o.ManifestTargetSize, FullThreshold: o.ManifestFullThreshold, MinCount: o.ManifestMergeMinCount,
+		Budget: b.cfg.MergeBudget, Turn: idOf(out.base),
 	})
 	if err != nil {
 		return nil, err
 	}
-	old := map[string]bool{}
-	for _, m := range before {
-		old[m.FileName] = true
-	}
-	for _, m := range after {
-		if !old[m.FileName] {
-			out.merged = append(out.merged, m.FileName)
-		}
-	}
+	out.merged = namesBut(after, before)
 	out.after = after
+	t.report.Rewritten += bytesBut(before, after)
 	return after, nil
 }
 
 func sameFiles(a, b []manifest.FileMeta) bool {
 	return slices.EqualFunc(a, b, func(x, y manifest.FileMeta) bool { return x.FileName == y.FileName })
+}
+
+// namesBut are the manifests of a that b has not.
+func namesBut(a, b []manifest.FileMeta) (names []string) {
+	in := nameSet(b)
+	for _, m := range a {
+		if !in[m.FileName] {
+			names = append(names, m.FileName)
+		}
+	}
+	return names
+}
+
+// bytesBut is the size of the manifests of a that b has not.
+func bytesBut(a, b []manifest.FileMeta) (size int64) {
+	in := nameSet(b)
+	for _, m := range a {
+		if !in[m.FileName] {
+			size += m.FileSize
+		}
+	}
+	return size
+}
+
+func nameSet(metas []manifest.FileMeta) map[string]bool {
+	set := make(map[string]bool, len(metas))
+	for _, m := range metas {
+		set[m.FileName] = true
+	}
+	return set
 }

@@ -1,6 +1,8 @@
 package commit
 
 import (
+	"slices"
+
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -14,6 +16,11 @@ type change struct {
 	files     []manifest.Entry
 	changelog []manifest.Entry
 	index     []manifest.IndexEntry
+	// checked: the change is checked for conflicts. Files that are only added
+	// cannot conflict.
+	checked bool
+	// yields: a compaction that stands in the way is undone, it can be made again.
+	yields bool
 }
 
 func (c *change) empty() bool { return len(c.files)+len(c.changelog)+len(c.index) == 0 }
@@ -36,9 +43,11 @@ func (c *change) records() int64 {
 // messages that do not say how many buckets there were.
 //
 // A snapshot of new files is an APPEND; one that also removes files or changes
-// deletion vectors is an OVERWRITE; one of compactions is a COMPACT.
+// deletion vectors is an OVERWRITE, which is checked and to which compactions
+// yield (P3); one of compactions is a COMPACT, which is checked.
 func changesOf(messages []*commitmsg.Message, buckets int32) (written, compacted change) {
 	written.kind, compacted.kind = snapshot.Append, snapshot.Compact
+	compacted.checked = true
 	for _, m := range messages {
 		total := buckets
 		if m.TotalBuckets != nil {
@@ -68,77 +77,69 @@ func changesOf(messages []*commitmsg.Message, buckets int32) (written, compacted
 		compacted.index = index(compacted.index, manifest.Delete, m.CompactDeletedIndex)
 		compacted.index = index(compacted.index, manifest.Add, m.CompactNewIndex)
 	}
-	if written.overwrites() {
-		written.kind = snapshot.Overwrite
+	if written.removes() {
+		written.kind, written.checked, written.yields = snapshot.Overwrite, true, true
 	}
 	return written, compacted
 }
 
-// deletionVectors is the index type of deletion vectors.
-const deletionVectors = "DELETION_VECTORS"
+// removes reports that the change removes files or rows.
+func (c *change) removes() bool {
+	return c.changesVectors() || slices.ContainsFunc(c.files, func(e manifest.Entry) bool { return e.Kind == manifest.Delete })
+}
 
-// overwrites reports that the change removes files or rows, so that it must be
-// checked for conflicts.
-func (c *change) overwrites() bool {
+// changesVectors reports that the change has to do with deletion vectors.
+func (c *change) changesVectors() bool {
+	return slices.ContainsFunc(c.index, func(e manifest.IndexEntry) bool { return e.IndexType == deletionVectors })
+}
+
+// check refuses a change that contradicts itself, before anything is written:
+// one file added twice, or files of one partition that disagree about its number
+// of buckets (P10, checks a and b within the change).
+func (c *change) check() error {
+	const op = "committing messages"
+	if _, twice := mergePaired(pairedWith(c.files, nil)); twice != nil {
+		return tarnerr.New(tarnerr.Invalid, op, "one file is added twice", "file", twice.File.FileName, "bucket", twice.Bucket, "level", twice.File.Level).
+			WithHint("Commit each message once.")
+	}
+	if c.kind == snapshot.Overwrite {
+		return nil
+	}
+	if a, b := bucketCounts(c.files); a != nil {
+		return tarnerr.New(tarnerr.Invalid, op, "files of one partition were written with different numbers of buckets",
+			"file", b.File.FileName, "buckets", b.TotalBuckets, "others", a.TotalBuckets).
+			WithHint("Write the messages again with the table's present number of buckets.")
+	}
+	return nil
+}
+
+// same reports that two changes do the same to the same files.
+func (c *change) same(d *change) bool {
+	return slices.EqualFunc(c.files, d.files, func(x, y manifest.Entry) bool {
+		return x.Kind == y.Kind && (x.File == y.File || x.Identity() == y.Identity())
+	}) && len(c.changelog) == len(d.changelog)
+}
+
+// sameIndex reports that two changes do the same to the same index files.
+func (c *change) sameIndex(d *change) bool {
+	return slices.EqualFunc(c.index, d.index, func(x, y manifest.IndexEntry) bool {
+		return x.Kind == y.Kind && x.FileName == y.FileName && x.Bucket == y.Bucket && string(x.Partition) == string(y.Partition)
+	})
+}
+
+// partitions are those the change touches: of its files, and of its deletion
+// vectors.
+func (c *change) partitions() map[string]bool {
+	out := map[string]bool{}
 	for _, e := range c.files {
-		if e.Kind == manifest.Delete {
-			return true
+		if !out[string(e.Partition)] {
+			out[string(e.Partition)] = true
 		}
 	}
 	for _, e := range c.index {
 		if e.IndexType == deletionVectors {
-			return true
+			out[string(e.Partition)] = true
 		}
 	}
-	return false
-}
-
-// check refuses what this version cannot commit, before anything is written.
-func (c *change) check() error {
-	const op = "committing messages"
-	refuse := func(feature string) error {
-		return tarnerr.New(tarnerr.Unsupported, op, feature+" cannot be committed yet", "kind", c.kind).
-			WithHint("Let the program that prepared the message commit it.")
-	}
-	if c.empty() {
-		return nil
-	}
-	switch {
-	case c.kind == snapshot.Compact:
-		return refuse("a compaction")
-	case c.kind == snapshot.Overwrite:
-		return refuse("a removal of files or rows")
-	case len(c.index) > 0:
-		return refuse("an index file")
-	case len(c.changelog) > 0:
-		return refuse("a changelog file")
-	}
-	return c.checkDelta()
-}
-
-// checkDelta refuses a change that contradicts itself: one file added twice, or
-// files of one partition that disagree about its number of buckets.
-func (c *change) checkDelta() error {
-	const op = "committing messages"
-	seen := make(map[string]struct{}, len(c.files))
-	total := map[string]int32{}
-	for _, e := range c.files {
-		id := e.Identity()
-		if _, twice := seen[id]; twice {
-			return tarnerr.New(tarnerr.Invalid, op, "one file is added twice", "file", e.File.FileName, "bucket", e.Bucket).
-				WithHint("Commit each message once.")
-		}
-		seen[id] = struct{}{}
-		if e.TotalBuckets <= 0 {
-			continue
-		}
-		p := string(e.Partition)
-		if before, ok := total[p]; ok && before != e.TotalBuckets {
-			return tarnerr.New(tarnerr.Invalid, op, "files of one partition were written with different numbers of buckets",
-				"file", e.File.FileName, "buckets", e.TotalBuckets, "others", before).
-				WithHint("Write the messages again with the table's present number of buckets.")
-		}
-		total[p] = e.TotalBuckets
-	}
-	return nil
+	return out
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/invariants"
-	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -25,52 +25,61 @@ import (
 func (c *Committer) settle(ctx context.Context, t *tries, landed *snapshot.Snapshot, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {
-		c.doubtful.add(t.change)
+		c.doubtful.add(t.work.change)
 		return
 	}
-	c.doubtful.remove(t.change)
+	c.doubtful.remove(t.work.change)
 	invariants.Check(landed != nil || !t.inDoubt(), "INV-COMMIT-3", "metadata of a commit in doubt is about to be deleted: %v", err)
 	if landed != nil {
 		c.hint(ctx, landed)
 	}
-	if dead := t.unreferenced(landed); len(dead) > 0 {
-		paths := make([]string, len(dead))
-		for i, name := range dead {
-			paths[i] = c.cfg.Place.ManifestFile(name)
-		}
-		c.warn("removing metadata of lost tries", c.cfg.FileIO.Delete(ctx, paths...))
-	}
+	c.remove(ctx, t.unreferenced(landed))
 	if t.intended {
 		c.warn("removing commit intent", c.cfg.FileIO.Delete(ctx, t.intent().path(c.cfg.Place)))
 	}
+}
+
+// remove deletes manifests, lists and index manifests that nothing refers to.
+func (c *Committer) remove(ctx context.Context, dead []string) {
+	if len(dead) == 0 {
+		return
+	}
+	paths := make([]string, len(dead))
+	for i, name := range dead {
+		paths[i] = c.cfg.Place.ManifestFile(name)
+	}
+	c.warn("removing metadata of lost tries", c.cfg.FileIO.Delete(ctx, paths...))
 }
 
 // unreferenced lists the metadata files of all tries that landed, the snapshot
 // made (nil when there is none), does not refer to.
 func (t *tries) unreferenced(landed *snapshot.Snapshot) []string {
 	var dead []string
+	var mine *draft
+	if landed != nil {
+		mine = t.draftIn(landed)
+	}
 	keep := map[string]bool{}
-	ours := landed != nil && t.draft != nil && !t.foreign(landed)
 	for _, b := range t.built {
-		if ours && b.list == landed.BaseManifestList {
-			keep[b.list] = true
+		if mine != nil && b.list == landed.BaseManifestList {
+			keep[b.list], keep[b.index] = true, true
 			for _, m := range b.merged {
 				keep[m] = true
 			}
 		}
 	}
-	if t.draft != nil && !ours {
-		dead = append(dead, t.draft.files...)
+	for _, d := range t.drafts {
+		if d != mine {
+			dead = append(dead, d.files...)
+		}
 	}
 	for _, b := range t.built {
-		if b.list != "" {
-			dead = append(dead, b.list)
-		}
+		dead = append(dead, b.list, b.index)
 		dead = append(dead, b.merged...)
 	}
 	slices.Sort(dead)
 	dead = slices.Compact(dead)
-	return slices.DeleteFunc(dead, func(name string) bool { return keep[name] })
+	return slices.DeleteFunc(dead, func(name string) bool { return name == "" || keep[name] })
 }
 
 // hint notes the new snapshot; readers probe forward from it, so a stale hint
@@ -95,8 +104,8 @@ func (d *doubtful) add(ch change) {
 	if d.files == nil {
 		d.files = map[string]bool{}
 	}
-	for _, e := range ch.files {
-		d.files[e.File.FileName] = true
+	for _, f := range filesOf(ch) {
+		d.files[f] = true
 	}
 }
 
@@ -107,43 +116,59 @@ func (d *doubtful) remove(ch change) {
 	if len(d.files) == 0 {
 		return
 	}
-	for _, e := range ch.files {
-		delete(d.files, e.File.FileName)
+	for _, f := range filesOf(ch) {
+		delete(d.files, f)
 	}
 }
 
-func (d *doubtful) has(f *datafile.Meta) bool {
+func (d *doubtful) has(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.files[f.FileName]
+	return d.files[name]
 }
 
-// AbortMessages deletes the data files of messages that were never handed to
-// Commit or whose commit failed for certain. It refuses, deleting nothing, when
-// a commit of one of them ended in doubt.
+// filesOf names the data, changelog and index files that a change came with.
+func filesOf(ch change) []string {
+	var out []string
+	for _, e := range slices.Concat(ch.files, ch.changelog) {
+		out = append(out, e.File.FileName)
+	}
+	for _, e := range ch.index {
+		if e.Kind == manifest.Add {
+			out = append(out, e.FileName)
+		}
+	}
+	return out
+}
+
+// AbortMessages deletes the data, changelog and index files of messages that were
+// never handed to Commit or whose commit failed for certain. Files that they only
+// removed, or moved to another level, are the table's and stay. It refuses,
+// deleting nothing, when a commit of one of them ended in doubt.
 func (c *Committer) AbortMessages(ctx context.Context, messages []*commitmsg.Message) error {
 	const op = "aborting messages"
-	names := layout.NewPartitioner(c.cfg.Schema.Select(c.cfg.Schema.PartitionKeys), c.cfg.Options.PartitionDefault, c.cfg.Options.PartitionLegacyName)
 	var paths []string
 	for _, m := range messages {
-		partition, err := names.Path(m.Partition)
+		partition, err := c.builder.partitions.Path(m.Partition)
 		if err != nil {
 			return tarnerr.Trace(op, err, "table", c.cfg.Table)
 		}
 		for _, f := range slices.Concat(m.NewFiles, m.ChangelogFiles, m.CompactAfter, m.CompactChangelog) {
-			if upgraded(m, f) {
+			if moved(m, f) {
 				continue
 			}
-			if c.doubtful.has(f) {
-				return tarnerr.New(tarnerr.CommitStateUnknown, op, "the commit of these files is not resolved", "table", c.cfg.Table, "file", f.FileName).
-					WithHint("Resolve the commit first: commit the same messages again.")
-			}
-			if f.ExternalPath != nil {
-				return tarnerr.New(tarnerr.Unsupported, op, "removing files outside the table", "path", *f.ExternalPath)
+			if err := c.abortable(f.FileName, f.ExternalPath); err != nil {
+				return err
 			}
 			for _, name := range append([]string{f.FileName}, f.ExtraFiles...) {
 				paths = append(paths, c.cfg.Place.DataFile(partition, m.Bucket, name))
 			}
+		}
+		for _, e := range slices.Concat(m.NewIndex, m.CompactNewIndex) {
+			if err := c.abortable(e.FileName, e.ExternalPath); err != nil {
+				return err
+			}
+			paths = append(paths, c.cfg.Place.IndexFile(e.FileName))
 		}
 	}
 	if len(paths) == 0 {
@@ -152,8 +177,21 @@ func (c *Committer) AbortMessages(ctx context.Context, messages []*commitmsg.Mes
 	return tarnerr.Trace(op, c.cfg.FileIO.Delete(ctx, paths...), "table", c.cfg.Table)
 }
 
-// upgraded reports a file that a compaction only moved to another level: the
-// table still has it.
-func upgraded(m *commitmsg.Message, f *datafile.Meta) bool {
+// abortable refuses a file that may be the table's by now, or lies elsewhere.
+func (c *Committer) abortable(name string, external *string) error {
+	const op = "aborting messages"
+	if c.doubtful.has(name) {
+		return tarnerr.New(tarnerr.CommitStateUnknown, op, "the commit of these files is not resolved", "table", c.cfg.Table, "file", name).
+			WithHint("Resolve the commit first: commit the same messages again.")
+	}
+	if external != nil {
+		return tarnerr.New(tarnerr.Unsupported, op, "removing files outside the table", "path", *external)
+	}
+	return nil
+}
+
+// moved reports a file that a compaction only moved to another level: the table
+// still has it.
+func moved(m *commitmsg.Message, f *datafile.Meta) bool {
 	return slices.ContainsFunc(m.CompactBefore, func(b *datafile.Meta) bool { return b.FileName == f.FileName })
 }

@@ -200,11 +200,10 @@ func TestRefusals(t *testing.T) {
 		req  commit.Request
 		kind tarnerr.Kind
 	}{
-		"compaction": {commit.Request{User: "u", Messages: with(func(m *commitmsg.Message) { m.CompactBefore = file })}, tarnerr.Unsupported},
-		"removal":    {commit.Request{User: "u", Messages: with(func(m *commitmsg.Message) { m.DeletedFiles = file })}, tarnerr.Unsupported},
-		"changelog":  {commit.Request{User: "u", Messages: with(func(m *commitmsg.Message) { m.ChangelogFiles = file })}, tarnerr.Unsupported},
-		"twice":      {commit.Request{User: "u", Messages: append(messages, messages...)}, tarnerr.Invalid},
-		"no user":    {commit.Request{Messages: messages}, tarnerr.Invalid},
+		"twice":         {commit.Request{User: "u", Messages: append(messages, messages...)}, tarnerr.Invalid},
+		"no user":       {commit.Request{Messages: messages}, tarnerr.Invalid},
+		"back in place": {commit.Request{User: "u", Messages: with(func(m *commitmsg.Message) { m.CompactBefore, m.CompactAfter = file, file })}, tarnerr.Invalid},
+		"no column":     {commit.Request{User: "u", Overwrite: &commit.Overwrite{Partitions: []map[string]string{{"x": "1"}}}}, tarnerr.Invalid},
 	} {
 		report, err := c.Commit(ctx, r.req)
 		if err == nil || tarnerr.KindOf(err) != r.kind || report.Status != commit.Failed {

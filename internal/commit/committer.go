@@ -35,6 +35,12 @@ type Config struct {
 	Workers   int // manifests read side by side when they are merged
 	// Lists is what this process knows of the table's manifest lists; nil begins anew.
 	Lists *manifest.ListCache
+	// Rollback undoes a compaction that is in the way of a removal of rows; nil
+	// does so on the file system.
+	Rollback Rollbacker
+	// MergeBudget is how many bytes of manifests one commit rewrites at most; 0 =
+	// what manifest.Budget gives for the table's options.
+	MergeBudget int64
 	// PublishTimeout bounds a publish, which runs detached from the caller's
 	// context: once begun it is followed to its end. 0 = a minute.
 	PublishTimeout time.Duration
@@ -49,8 +55,10 @@ type Committer struct {
 	retry     Retry
 	snapshots *snapshot.Store
 	publisher Publisher
+	rollback  Rollbacker
 	intents   intents
 	builder   *builder
+	strict    strict        // of the commit at work
 	turn      chan struct{} // held by the commit at work
 	doubtful  doubtful
 }
@@ -65,13 +73,23 @@ func New(cfg Config) (*Committer, error) {
 		cfg.Lists = manifest.NewListCache()
 	}
 	o := cfg.Options
+	if cfg.MergeBudget <= 0 {
+		cfg.MergeBudget = manifest.Budget(o.ManifestTargetSize, o.ManifestFullThreshold)
+	}
 	c := &Committer{
 		cfg:       cfg,
 		retry:     Retry{o.CommitMaxRetries, o.CommitTimeout, o.CommitMinRetryWait, o.CommitMaxRetryWait},
 		snapshots: cfg.Snapshots,
 		publisher: cfg.Publisher,
+		rollback:  cfg.Rollback,
 		intents:   intents{cfg.FileIO, cfg.Place},
 		turn:      make(chan struct{}, 1),
+	}
+	if c.rollback == nil {
+		c.rollback = emptier{c}
+	}
+	if o.LastSafeSnapshot != nil {
+		c.strict = strict{on: true, safe: *o.LastSafeSnapshot}
 	}
 	if c.publisher == nil {
 		var err error
@@ -93,6 +111,11 @@ type Request struct {
 	Properties map[string]string
 	// Empty makes a snapshot even when nothing was written.
 	Empty bool
+	// Check holds files that are only added against the table, too, as after a
+	// restart, when they may have been committed before.
+	Check bool
+	// Overwrite makes the commit replace what partitions hold; nil adds to it.
+	Overwrite *Overwrite
 }
 
 // Commit makes the messages visible. It returns when they are, or with the
@@ -124,11 +147,9 @@ func (c *Committer) commit(ctx context.Context, req Request, report *Report) err
 	if req.User == "" {
 		return tarnerr.New(tarnerr.Invalid, "checking commit", "no commit user")
 	}
-	written, compacted := changesOf(req.Messages, int32(c.cfg.Options.Bucket))
-	for _, ch := range []change{written, compacted} {
-		if err := ch.check(); err != nil {
-			return err
-		}
+	todo, err := c.plan(req)
+	if err != nil {
+		return err
 	}
 	select {
 	case c.turn <- struct{}{}:
@@ -136,39 +157,71 @@ func (c *Committer) commit(ctx context.Context, req Request, report *Report) err
 	case <-ctx.Done():
 		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for other commits", ctx.Err())
 	}
-	if req.Empty || !written.empty() {
-		if err := c.publish(ctx, req, written, report); err != nil {
+	for _, w := range todo {
+		if err := c.publish(ctx, req, w, report); err != nil {
 			return err
 		}
-	}
-	if !compacted.empty() {
-		return c.publish(ctx, req, compacted, report)
 	}
 	return nil
 }
 
-// publish makes one snapshot of a change.
-func (c *Committer) publish(ctx context.Context, req Request, ch change, report *Report) error {
-	t := &tries{c: c, req: req, change: ch, report: report, start: c.cfg.Env.Now()}
+// plan sorts a request into the snapshots to be made, at most two (P2), and
+// refuses what contradicts itself.
+func (c *Committer) plan(req Request) ([]*work, error) {
+	written, compacted := changesOf(req.Messages, int32(c.cfg.Options.Bucket))
+	written.checked = written.checked || req.Check
+	for _, ch := range []change{written, compacted} {
+		if err := ch.check(); err != nil {
+			return nil, err
+		}
+	}
+	var todo []*work
+	switch {
+	case req.Overwrite != nil:
+		w, err := c.overwrite(req.Overwrite, written, !compacted.empty())
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			todo = append(todo, w)
+		}
+		compacted.changelog = nil
+	case req.Empty || !written.empty():
+		todo = append(todo, &work{change: written})
+	}
+	if !compacted.empty() {
+		todo = append(todo, &work{change: compacted})
+	}
+	return todo, nil
+}
+
+// publish makes one snapshot.
+func (c *Committer) publish(ctx context.Context, req Request, w *work, report *Report) error {
+	t := &tries{c: c, req: req, work: w, report: report, start: c.cfg.Env.Now()}
 	landed, already, err := t.run(ctx)
 	c.settle(ctx, t, landed, err)
 	if err != nil {
 		return err
 	}
+	c.strict.seen(landed.ID)
 	report.Already = report.Already || already
 	if already {
 		return nil
 	}
+	ch := &w.change
+	if d := t.draftIn(landed); d != nil {
+		ch = &d.change
+	}
 	report.Snapshots = append(report.Snapshots, landed)
 	report.add(ch)
-	c.tell(ctx, t, landed)
+	c.tell(ctx, t, landed, ch)
 	return nil
 }
 
 // tell runs the callbacks, whose failures go into the report.
-func (c *Committer) tell(ctx context.Context, t *tries, landed *snapshot.Snapshot) {
+func (c *Committer) tell(ctx context.Context, t *tries, landed *snapshot.Snapshot, ch *change) {
 	for _, cb := range c.cfg.Callbacks {
-		err := cb.Landed(ctx, Landed{Table: c.cfg.Table, Base: t.base, Snapshot: landed, Files: t.change.files})
+		err := cb.Landed(ctx, Landed{Table: c.cfg.Table, Base: t.base, Snapshot: landed, Files: ch.files})
 		if err == nil {
 			continue
 		}

@@ -64,7 +64,11 @@ func parseMessages(t *testing.T, in string) []*commitmsg.Message {
 		}
 		for _, w := range words {
 			part, name, _ := strings.Cut(w, ":")
+			name, level, _ := strings.Cut(name, "@")
 			f := &datafile.Meta{FileName: name, RowCount: 10, FileSize: 100}
+			if n, err := strconv.Atoi(level); err == nil {
+				f.Level = int32(n)
+			}
 			index := manifest.IndexEntry{FileName: name, IndexType: "HASH"}
 			if strings.HasPrefix(name, "dv") {
 				index.IndexType = deletionVectors
@@ -157,7 +161,9 @@ func waits(t *testing.T, d *datadriven.TestData) string {
 func identities(t *testing.T, d *datadriven.TestData) string {
 	id := identity{identifier: 7, kind: snapshot.Append}
 	d.ScanArgs(t, "user", &id.user)
-	d.ScanArgs(t, "delta", &id.delta)
+	var delta string
+	d.ScanArgs(t, "delta", &delta)
+	id.deltas = strings.Split(delta, "+")
 	batch := d.HasArg("batch")
 	if batch {
 		id.identifier = snapshot.BatchIdentifier

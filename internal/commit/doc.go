@@ -3,8 +3,11 @@
 // nobody can tell yet.
 //
 // A commit walks through the files of this package: changes.go sorts messages
-// into snapshots to make, attempt.go makes one try, build.go writes its
-// metadata, intent.go leaves word of it, publisher.go creates the snapshot
+// into snapshots to make, overwrite.go those that replace what is there,
+// attempt.go makes one try, held.go reads what the try is held against,
+// conflict.go decides whether it fits (vectors.go, index.go and strict.go know
+// special cases), rollback.go makes room, blame.go says why not, build.go writes
+// the metadata, intent.go leaves word of it, publisher.go creates the snapshot
 // file, resolve.go finds out what became of a try in doubt, retry.go decides
 // whether to try again, and cleanup.go, the one file that deletes, removes what
 // a resolved try left behind.

@@ -1,18 +1,20 @@
 package commit
 
 import (
+	"slices"
+
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
 
 // identity is what tells one commit from all others. A stream's commit is
 // (user, identifier, kind); batch commits of one user all have the same
-// identifier, so there the list of the commit's own changes decides, which
-// keeps its name over all tries.
+// identifier, so there the list of the commit's own changes decides, which keeps
+// its name over all tries, or has as many names as changes were tried.
 type identity struct {
 	user       string
 	identifier int64
 	kind       snapshot.CommitKind
-	delta      string // name of the delta manifest list
+	deltas     []string // names of the delta manifest list
 }
 
 // matches reports that s is a snapshot of this commit.
@@ -20,7 +22,7 @@ func (id identity) matches(s *snapshot.Snapshot) bool {
 	if s.CommitUser != id.user || s.CommitIdentifier != id.identifier || s.CommitKind != id.kind {
 		return false
 	}
-	return id.identifier != snapshot.BatchIdentifier || s.DeltaManifestList == id.delta
+	return id.identifier != snapshot.BatchIdentifier || slices.Contains(id.deltas, s.DeltaManifestList)
 }
 
 // sameCommit reports that the snapshot file there comes from the commit that
@@ -30,5 +32,5 @@ func sameCommit(there []byte, next *snapshot.Snapshot) bool {
 	if err != nil {
 		return true
 	}
-	return identity{next.CommitUser, next.CommitIdentifier, next.CommitKind, next.DeltaManifestList}.matches(s)
+	return identity{next.CommitUser, next.CommitIdentifier, next.CommitKind, []string{next.DeltaManifestList}}.matches(s)
 }

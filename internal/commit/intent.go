@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,13 +29,16 @@ type intent struct {
 	Kind       snapshot.CommitKind `json:"kind"`
 	Base       int64               `json:"baseSnapshot"` // of the first try, 0 = none
 	Delta      string              `json:"deltaManifestList"`
+	Earlier    []string            `json:"earlierDeltaManifestLists,omitempty"` // of tries with other changes
 	Files      []string            `json:"files"`
 	Millis     int64               `json:"timeMillis"`
 }
 
 const intentVersion = 1
 
-func (i intent) identity() identity { return identity{i.User, i.Identifier, i.Kind, i.Delta} }
+func (i intent) identity() identity {
+	return identity{i.User, i.Identifier, i.Kind, append(slices.Clone(i.Earlier), i.Delta)}
+}
 
 // path is the same for the same commit, so that finding an intent needs no
 // listing: a stream's by user, identifier and kind, a batch commit's by its files.

@@ -31,6 +31,10 @@ type Report struct {
 	Rows       int64
 	Bytes      int64
 	Elapsed    time.Duration
+	// Rewritten is how many bytes of manifests were merged on the way.
+	Rewritten int64
+	// RolledBack are the ids of compactions that were undone to make room.
+	RolledBack []int64
 	// Already is true when nothing was published because this user had committed
 	// the identifier before.
 	Already bool
@@ -41,7 +45,7 @@ type Report struct {
 // Attempt is one try to publish one snapshot.
 type Attempt struct {
 	Snapshot int64  // id tried
-	Outcome  string // committed, lost race, unknown, failed
+	Outcome  string // committed, lost race, rolled back (a compaction that was in the way), unknown, failed
 	Cause    string
 	Elapsed  time.Duration
 }
@@ -56,7 +60,7 @@ func (r *Report) IDs() []int64 {
 }
 
 // add counts what a published change did.
-func (r *Report) add(c change) {
+func (r *Report) add(c *change) {
 	for _, e := range c.files {
 		if e.Kind == manifest.Add {
 			r.FilesAdded++

@@ -56,13 +56,13 @@ func (c *Committer) Resolve(ctx context.Context, user string, identifier int64, 
 	}
 	// No intent: it was never tried, or its end is known and the snapshots tell.
 	id := identity{user: user, identifier: identifier, kind: kind}
-	return c.latestOf(ctx, user, latest, id.matches)
+	return c.latestOf(ctx, user, latest, 0, id.matches)
 }
 
 // latestOf finds the newest live snapshot of user that want accepts, walking
-// back from latest; nil when there is none.
-func (c *Committer) latestOf(ctx context.Context, user string, latest *snapshot.Snapshot, want func(*snapshot.Snapshot) bool) (*snapshot.Snapshot, error) {
-	for s := latest; s != nil; {
+// back from latest to above floor; nil when there is none.
+func (c *Committer) latestOf(ctx context.Context, user string, latest *snapshot.Snapshot, floor int64, want func(*snapshot.Snapshot) bool) (*snapshot.Snapshot, error) {
+	for s := latest; s != nil && s.ID > floor; {
 		if s.CommitUser == user && want(s) {
 			return s, nil
 		}
@@ -83,14 +83,19 @@ func (c *Committer) latestOf(ctx context.Context, user string, latest *snapshot.
 }
 
 // LastCommitted is the highest identifier user has committed, among the
-// snapshots that are live; ok is false when there is none (P15).
+// snapshots that are live; ok is false when there is none (P15). In strict mode
+// it looks no further back than the last safe snapshot.
 func (c *Committer) LastCommitted(ctx context.Context, user string) (identifier int64, ok bool, err error) {
 	const op = "finding last commit of user"
 	latest, err := c.snapshots.Latest(ctx)
 	if err != nil {
 		return 0, false, tarnerr.Trace(op, err, "table", c.cfg.Table, "user", user)
 	}
-	s, err := c.latestOf(ctx, user, latest, func(*snapshot.Snapshot) bool { return true })
+	floor := int64(0)
+	if safe := c.cfg.Options.LastSafeSnapshot; safe != nil {
+		floor = *safe
+	}
+	s, err := c.latestOf(ctx, user, latest, floor, func(*snapshot.Snapshot) bool { return true })
 	if err != nil || s == nil {
 		return 0, false, tarnerr.Trace(op, err, "table", c.cfg.Table, "user", user)
 	}

@@ -4,22 +4,24 @@ import (
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// identity is [Entry.Identity] as a map key, without building a string for the
+// Identity is [Entry.Identity] as a map key, without building a string for the
 // entries most tables have.
-type identity struct {
+type Identity struct {
 	partition, file, rest string
 	bucket, level         int32
 }
 
-// identities makes keys; neighbours of one partition share its text.
-type identities struct{ partition string }
+// Identities makes keys; neighbours of one partition share its text. The zero
+// value is ready; not safe for concurrent use.
+type Identities struct{ partition string }
 
-func (ids *identities) of(e *Entry) identity {
+// Of is the key of an entry: equal for an ADD and the DELETE that takes it away.
+func (ids *Identities) Of(e *Entry) Identity {
 	if string(e.Partition) != ids.partition {
 		ids.partition = string(e.Partition)
 	}
 	m := e.File
-	id := identity{partition: ids.partition, file: m.FileName, bucket: e.Bucket, level: m.Level}
+	id := Identity{partition: ids.partition, file: m.FileName, bucket: e.Bucket, level: m.Level}
 	if len(m.ExtraFiles) > 0 || m.EmbeddedIndex != nil || m.ExternalPath != nil {
 		id.rest = m.Identity()
 	}
@@ -30,8 +32,8 @@ func (ids *identities) of(e *Entry) identity {
 // given: a DELETE takes away the entry of its file, or stays when there is
 // none; an ADD of a file that is there already is an error.
 type Merger struct {
-	ids   identities
-	at    map[identity]int
+	ids   Identities
+	at    map[Identity]int
 	order []Entry // File is nil where an entry was taken away
 }
 
@@ -39,9 +41,9 @@ type Merger struct {
 // the file, its partition's bytes and bucket.
 func (m *Merger) Add(e Entry) error {
 	if m.at == nil {
-		m.at = map[identity]int{}
+		m.at = map[Identity]int{}
 	}
-	id := m.ids.of(&e)
+	id := m.ids.Of(&e)
 	i, there := m.at[id]
 	switch {
 	case !there:

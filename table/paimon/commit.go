@@ -40,11 +40,15 @@ func (t *Table) Commit(ctx context.Context, c table.Committable) (*table.CommitR
 
 // commit hands messages to the commit stage and translates its report.
 func (t *Table) commit(ctx context.Context, committer *commit.Committer, c table.Committable, messages []*commitmsg.Message) (*table.CommitReport, error) {
-	r, err := committer.Commit(ctx, commit.Request{
+	return reportOf(committer.Commit(ctx, commit.Request{
 		User: c.User, Identifier: c.Identifier, Messages: messages,
 		Watermark: c.Watermark, Properties: c.Properties,
-		Empty: t.commitsEmpty(c.Identifier),
-	})
+		Empty: t.commitsEmpty(c.Identifier), Check: c.Check, Overwrite: t.overwrite(c.Overwrite),
+	}))
+}
+
+// reportOf translates what the commit stage says.
+func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 	if r == nil {
 		return nil, err
 	}
@@ -52,7 +56,7 @@ func (t *Table) commit(ctx context.Context, committer *commit.Committer, c table
 		Status: table.Status(r.Status), Reason: r.Reason, User: r.User, Identifier: r.Identifier, Base: r.Base,
 		Attempts: make([]table.Attempt, len(r.Attempts)), Snapshots: r.IDs(),
 		FilesAdded: r.FilesAdded, FilesGone: r.FilesGone, Rows: r.Rows, Bytes: r.Bytes,
-		Elapsed: r.Elapsed, Already: r.Already,
+		Elapsed: r.Elapsed, Rewritten: r.Rewritten, RolledBack: r.RolledBack, Already: r.Already,
 	}
 	for i, a := range r.Attempts {
 		out.Attempts[i] = table.Attempt(a)

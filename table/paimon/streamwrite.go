@@ -20,7 +20,12 @@ type streamWrite struct {
 
 // NewStreamWrite implements table.Table.
 func (t *Table) NewStreamWrite(_ context.Context, opts table.WriteOptions) (table.StreamWrite, error) {
-	w, err := t.newWriting("starting stream write", opts)
+	const op = "starting stream write"
+	if opts.Overwrite != nil {
+		return nil, tarnerr.New(tarnerr.Invalid, op, "a stream adds rows, it does not overwrite", "table", t.name).
+			WithHint("Overwrite with a batch write.")
+	}
+	w, err := t.newWriting(op, opts)
 	if err != nil {
 		return nil, err
 	}

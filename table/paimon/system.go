@@ -122,6 +122,14 @@ func (t *systemTable) AbortMessages(context.Context, []table.Message) error {
 	return t.refuse("aborting messages", "writing to a system table", writeHint)
 }
 
+func (t *systemTable) DropPartitions(context.Context, []map[string]string, table.CommitOptions) (*table.CommitReport, error) {
+	return nil, t.refuse("dropping partitions", "writing to a system table", writeHint)
+}
+
+func (t *systemTable) Truncate(context.Context, table.CommitOptions) (*table.CommitReport, error) {
+	return nil, t.refuse("truncating table", "writing to a system table", writeHint)
+}
+
 const writeHint = "Write to the table itself."
 
 func (t *systemTable) refuse(op, feature, hint string) error {

@@ -36,10 +36,7 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 	}
 	w := &writing{table: t, opts: opts, user: opts.User}
 	if w.user == "" {
-		w.user = t.components.Env.UUID()
-		if p := t.options.CommitUserPrefix; p != "" {
-			w.user = p + "_" + w.user
-		}
+		w.user = t.drawUser()
 	}
 	if w.committer, err = t.committer(); err != nil {
 		return nil, err
@@ -52,10 +49,14 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
+	var restore write.Restorer = afresh{}
+	if opts.Overwrite == nil {
+		restore = write.NewRestorer(t.snapshots, manifests)
+	}
 	c := t.components
 	w.writer, err = write.New(write.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
-		Format: format, Restore: write.NewRestorer(t.snapshots, manifests), Env: c.Env,
+		Format: format, Restore: restore, Env: c.Env,
 		Budget: c.Budget, Mem: c.Alloc, Workers: c.Workers, Listener: c.Events,
 	})
 	if err != nil {
@@ -83,7 +84,7 @@ func (w *writing) prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 
 func (w *writing) commit(ctx context.Context, identifier int64, messages []*commitmsg.Message) (*table.CommitReport, error) {
 	return w.table.commit(ctx, w.committer, table.Committable{
-		User: w.user, Identifier: identifier, Watermark: w.opts.Watermark, Properties: w.opts.Properties,
+		User: w.user, Identifier: identifier, Watermark: w.opts.Watermark, Properties: w.opts.Properties, Overwrite: w.opts.Overwrite,
 	}, messages)
 }
 

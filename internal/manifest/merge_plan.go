@@ -1,0 +1,119 @@
+package manifest
+
+import "math"
+
+// planFull decides whether to rewrite all manifests: when those that are small
+// or hold deletions have enough bytes. changed marks them.
+func planFull(metas []FileMeta, opts MergeOptions) (changed []bool, due bool) {
+	changed = make([]bool, len(metas))
+	var size int64
+	for i, m := range metas {
+		if changed[i] = m.Deleted > 0 || m.FileSize < opts.TargetSize; changed[i] {
+			size += m.FileSize
+		}
+	}
+	return changed, size >= opts.FullThreshold
+}
+
+// group is a run of manifests to merge into one, or to keep as they are.
+type group struct {
+	metas []FileMeta
+	merge bool
+}
+
+// planMinor groups manifests, in order, into runs that reach the target size.
+// What is left at the end is merged only if it is many.
+func planMinor(metas []FileMeta, opts MergeOptions) []group {
+	var out []group
+	left := opts.budget()
+	var size int64
+	from := 0
+	for i, m := range metas {
+		if size += m.FileSize; size < opts.TargetSize {
+			continue
+		}
+		merge := i > from && size <= left
+		if merge {
+			left -= size
+		}
+		out = append(out, group{metas[from : i+1], merge})
+		from, size = i+1, 0
+	}
+	rest := metas[from:]
+	if len(rest) == 0 {
+		return out
+	}
+	n := len(rest)
+	if len(rest) >= opts.MinCount {
+		n = planTail(rest, left, opts.MinCount)
+	}
+	if n > 0 {
+		out = append(out, group{rest[:n], false})
+	}
+	if n < len(rest) {
+		out = append(out, group{rest[n:], len(rest)-n > 1})
+	}
+	return out
+}
+
+// planTail says how many of the last manifests, which together are small, to
+// leave as they are; the others are merged. A manifest far bigger than all that
+// follow it is left, so that each byte is rewritten a few times at most and not
+// with every merge of the tail; but what stays is fewer than minCount.
+func planTail(metas []FileMeta, left int64, minCount int) int {
+	i := len(metas) - 1
+	sum := metas[i].FileSize
+	for ; i > 0; i-- {
+		next := metas[i-1].FileSize
+		if sum+next > left || next > 2*sum && i+1 < minCount {
+			break
+		}
+		sum += next
+	}
+	return i
+}
+
+func (o *MergeOptions) budget() int64 {
+	if o.Budget <= 0 {
+		return math.MaxInt64
+	}
+	return o.Budget
+}
+
+// planPart chooses the manifests of a full merge that cannot take in all: some
+// that hold deletions, up to half of the budget, and then, among those that may
+// have the files deleted, as many as fit. Both go around with each turn.
+type planPart struct {
+	metas []FileMeta
+	left  int64
+	turn  int64
+	taken []bool
+}
+
+// take takes manifests that want accepts until so many bytes are spent.
+func (p *planPart) take(limit int64, want func(i int) bool) (some bool) {
+	n := int64(len(p.metas))
+	start := (p.turn%n + n) % n
+	for k := range n {
+		i := int((start + k) % n)
+		size := p.metas[i].FileSize
+		if p.taken[i] || size > min(limit, p.left) || !want(i) {
+			continue
+		}
+		p.taken[i], some = true, true
+		p.left -= size
+		limit -= size
+	}
+	return some
+}
+
+// chosen are the manifests taken, in the order of the list.
+func (p *planPart) chosen() []FileMeta {
+	var out []FileMeta
+	for i, m := range p.metas {
+		if p.taken[i] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
