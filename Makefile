@@ -10,7 +10,7 @@ help: ## this list
 build: ## build the tarn command into bin/
 	$(GO) build -o bin/ ./cmd/tarn
 
-demo: ## the guided tour: two experiments on a local directory, no server
+demo: ## the guided tour on a local directory, no server: late rows, real flights, SQL
 	$(GO) run ./examples/demo
 
 test: ## all test groups, one after another, with the time of each

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/tarnlake/tarn/catalog"
 	"github.com/tarnlake/tarn/schema"
@@ -27,6 +24,7 @@ var flightColumns = []types.Field{
 	{Name: "flight", Type: types.Type{Root: types.Int}},
 	{Name: "origin", Type: text(false)},
 	{Name: "dest", Type: text(true)},
+	{Name: "tailnum", Type: text(true)},
 	{Name: "status", Type: text(true)},
 	{Name: "version", Type: integer()},
 	{Name: "sched_dep_time", Type: integer()},
@@ -52,29 +50,31 @@ const commits = 20
 
 // month replays a month of flights as a shuffled stream of updates and checks
 // the table against the source.
-func month(ctx context.Context, cat catalog.Catalog, path string) error {
-	events, want, err := readFlights(ctx, path)
-	if err != nil {
+func month(ctx context.Context, t *tour) error {
+	var err error
+	if t.flights, err = readSource(ctx, filepath.Join(t.data, "flights-2013-01.parquet")); err != nil {
 		return err
 	}
+	events, want := flightEvents(t.flights)
 	// The seed only makes every run shuffle alike.
 	rand.New(rand.NewPCG(2013, 1)).Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+	t.events = events
 	fmt.Printf("\n2. %d real flights of January 2013 as %d events, shuffled, in %d commits\n", want.Flights, len(events), commits)
 	fmt.Println("   Each event is the state of its flight then: scheduled (version 1), departed or cancelled (2), arrived (3).")
 
-	t, err := createFlights(ctx, cat)
+	flights, err := createFlights(ctx, t.cat)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	if err := upsert(ctx, t, events); err != nil {
+	if err := upsert(ctx, flights, events); err != nil {
 		return err
 	}
 	elapsed := time.Since(start)
 	fmt.Printf("   upserted %d rows in %.2f s: %.0f rows/s, commits included\n", len(events), elapsed.Seconds(), float64(len(events))/elapsed.Seconds())
 
 	start = time.Now()
-	got, err := measure(ctx, t)
+	got, err := measure(ctx, flights)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func upsert(ctx context.Context, t table.Table, events [][]any) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	for c := range commits {
-		part := events[len(events)*c/commits : len(events)*(c+1)/commits]
+		part := events[arrived(events, c):arrived(events, c+1)]
 		rows, err := buildRows(t.ArrowSchema(), part)
 		if err != nil {
 			return err
@@ -131,10 +131,16 @@ func upsert(ctx context.Context, t table.Table, events [][]any) (err error) {
 	return nil
 }
 
+// arrived is how many of the events the first n commits hold.
+func arrived(events [][]any, n int) int { return len(events) * n / commits }
+
 func measure(ctx context.Context, t table.Table) (figures, error) {
 	var f figures
-	scan := table.Scan{Columns: []string{"status", "dep_delay", "arr_delay", "air_time", "distance"}}
-	err := each(ctx, t, scan, func(rec arrow.RecordBatch) {
+	r, err := t.Scan(ctx, table.Scan{Columns: []string{"status", "dep_delay", "arr_delay", "air_time", "distance"}})
+	if err != nil {
+		return f, err
+	}
+	err = each(ctx, r, func(rec arrow.RecordBatch) {
 		f.Flights += int(rec.NumRows())
 		status := rec.Column(0).(*array.String)
 		for i := range int(rec.NumRows()) {
@@ -160,70 +166,36 @@ func total(col arrow.Array) int64 {
 	return n
 }
 
-// readFlights turns each flight of the file into its events, and sums the file
-// up independently of them.
-func readFlights(ctx context.Context, path string) ([][]any, figures, error) {
-	var want figures
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, want, fmt.Errorf("%w (run from the repository's root, or give -flights)", err)
-	}
-	defer f.Close()
-	pf, err := file.NewParquetReader(f)
-	if err != nil {
-		return nil, want, err
-	}
-	ar, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
-	if err != nil {
-		return nil, want, err
-	}
-	all, err := ar.ReadTable(ctx)
-	if err != nil {
-		return nil, want, err
-	}
-	defer all.Release()
-	var events [][]any
-	rows := array.NewTableReader(all, 0)
-	defer rows.Release()
-	for rows.Next() {
-		rec := rows.RecordBatch()
-		cell := func(name string, i int) any {
-			col := rec.Column(rec.Schema().FieldIndices(name)[0])
-			if col.IsNull(i) {
-				return nil
-			}
-			switch c := col.(type) {
-			case *array.Int32:
-				return c.Value(i)
-			case *array.String:
-				return c.Value(i)
-			}
-			panic("the flights file has a column of another type: " + name)
+// flightEvents turns each flight of the source into its events, and sums the
+// source up independently of them.
+func flightEvents(flights *source) (events [][]any, want figures) {
+	for f := range flights.rows() {
+		day := arrow.Date32FromTime(dayOf(f))
+		event := func(status string, version int32, depDelay, arrDelay, airTime any) {
+			events = append(events, []any{
+				day, f.value("carrier"), f.value("flight"), f.value("origin"), f.value("dest"), f.value("tailnum"),
+				status, version, f.value("sched_dep_time"), depDelay, arrDelay, airTime, f.value("distance"),
+			})
 		}
-		for _, s := range []struct {
-			name string
-			sum  *int64
-		}{{"dep_delay", &want.DepDelay}, {"arr_delay", &want.ArrDelay}, {"air_time", &want.AirTime}, {"distance", &want.Distance}} {
-			*s.sum += total(rec.Column(rec.Schema().FieldIndices(s.name)[0]))
+		want.Flights++
+		event("SCHEDULED", 1, nil, nil, nil)
+		if f.value("dep_time") == nil {
+			want.Cancelled++
+			event("CANCELLED", 2, nil, nil, nil)
+			continue
 		}
-		want.Flights += int(rec.NumRows())
-		for i := range int(rec.NumRows()) {
-			day := time.Date(int(cell("year", i).(int32)), time.Month(cell("month", i).(int32)), int(cell("day", i).(int32)), 0, 0, 0, 0, time.UTC)
-			event := func(status string, version int32, depDelay, arrDelay, airTime any) {
-				events = append(events, []any{arrow.Date32FromTime(day), cell("carrier", i), cell("flight", i), cell("origin", i), cell("dest", i),
-					status, version, cell("sched_dep_time", i), depDelay, arrDelay, airTime, cell("distance", i)})
-			}
-			event("SCHEDULED", 1, nil, nil, nil)
-			if cell("dep_time", i) == nil {
-				want.Cancelled++
-				event("CANCELLED", 2, nil, nil, nil)
-				continue
-			}
-			event("DEPARTED", 2, cell("dep_delay", i), nil, nil)
-			if cell("arr_time", i) != nil || cell("arr_delay", i) != nil {
-				event("ARRIVED", 3, cell("dep_delay", i), cell("arr_delay", i), cell("air_time", i))
-			}
+		event("DEPARTED", 2, f.value("dep_delay"), nil, nil)
+		if f.value("arr_time") != nil || f.value("arr_delay") != nil {
+			event("ARRIVED", 3, f.value("dep_delay"), f.value("arr_delay"), f.value("air_time"))
 		}
 	}
-	return events, want, rows.Err()
+	want.DepDelay, want.ArrDelay = flights.sum("dep_delay"), flights.sum("arr_delay")
+	want.AirTime, want.Distance = flights.sum("air_time"), flights.sum("distance")
+	return events, want
+}
+
+// dayOf is the day on which a flight was to leave.
+func dayOf(f row) time.Time {
+	part := func(column string) int { return int(f.value(column).(int32)) }
+	return time.Date(part("year"), time.Month(part("month")), part("day"), 0, 0, 0, 0, time.UTC)
 }

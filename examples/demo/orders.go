@@ -18,7 +18,8 @@ var orderEvents = []struct {
 }{{"CREATED", 1}, {"PAID", 3}, {"CANCELLED", 2}}
 
 // orders writes the same three rows to two tables that differ in one option.
-func orders(ctx context.Context, cat catalog.Catalog) error {
+func orders(ctx context.Context, tour *tour) error {
+	cat := tour.cat
 	fmt.Println("\n1. One order, three events, the last one late")
 	if err := cat.CreateDatabase(ctx, "shop", true); err != nil {
 		return err

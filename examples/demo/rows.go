@@ -48,25 +48,23 @@ func appendOr[T any](b array.Builder, v any, add func(T)) {
 	add(v.(T))
 }
 
-// writeBatch writes rows in one commit.
-func writeBatch(ctx context.Context, t table.Table, rows arrow.RecordBatch) (report *table.CommitReport, err error) {
+// writeBatch writes batches in one commit.
+func writeBatch(ctx context.Context, t table.Table, batches ...arrow.RecordBatch) (report *table.CommitReport, err error) {
 	w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.Write(ctx, rows); err != nil {
-		return nil, err
+	for _, rows := range batches {
+		if err := w.Write(ctx, rows); err != nil {
+			return nil, err
+		}
 	}
 	return w.Commit(ctx)
 }
 
-// each calls do for every batch of a scan.
-func each(ctx context.Context, t table.Table, scan table.Scan, do func(arrow.RecordBatch)) (err error) {
-	r, err := t.Scan(ctx, scan)
-	if err != nil {
-		return err
-	}
+// each calls do for every batch of r, and closes r.
+func each(ctx context.Context, r table.Reader, do func(arrow.RecordBatch)) (err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for {
 		rec, err := r.Next(ctx)
@@ -80,18 +78,25 @@ func each(ctx context.Context, t table.Table, scan table.Scan, do func(arrow.Rec
 	}
 }
 
-// show prints a scan as a table and returns its cells as text.
+// show prints what a scan of t gives, and returns it as text.
 func show(ctx context.Context, t table.Table, scan table.Scan) ([][]string, error) {
+	r, err := t.Scan(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	return printRows(ctx, r)
+}
+
+// printRows prints the rows of r as a table, closes r, and returns the cells as text.
+func printRows(ctx context.Context, r table.Reader) ([][]string, error) {
 	var rows [][]string
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
-	header := scan.Columns
-	if header == nil {
-		for _, f := range t.Schema().Fields {
-			header = append(header, f.Name)
-		}
+	header := make([]string, r.Schema().NumFields())
+	for i, f := range r.Schema().Fields() {
+		header[i] = f.Name
 	}
 	fmt.Fprintln(w, "     "+strings.Join(header, "\t"))
-	err := each(ctx, t, scan, func(rec arrow.RecordBatch) {
+	err := each(ctx, r, func(rec arrow.RecordBatch) {
 		for i := range int(rec.NumRows()) {
 			row := make([]string, rec.NumCols())
 			for c := range row {

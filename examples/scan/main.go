@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/catalog"
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
@@ -42,33 +45,47 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 		return err
 	}
 	defer cat.Close()
-	t, err := fill(ctx, func(id table.Identifier, spec schema.Spec) (table.Table, error) {
-		if err := cat.CreateDatabase(ctx, id.Database, true); err != nil {
-			return nil, err
-		}
-		if err := cat.CreateTable(ctx, id, spec, false); err != nil {
-			return nil, err
-		}
-		return cat.LoadTable(ctx, id)
-	})
+	t, err := fill(ctx, cat)
 	if err != nil {
 		return err
 	}
+	for _, way := range []func(context.Context, table.Table, io.Writer) error{filtered, sideBySide, earlier} {
+		if err := way(ctx, t, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-	// Columns and a filter. Files that cannot hold a matching row are not opened.
+// filtered reads two columns of some rows. Files that cannot hold a matching row
+// are not opened.
+func filtered(ctx context.Context, t table.Table, out io.Writer) error {
 	cheap := expr.Compare{Column: "price", Op: expr.Lt, Value: 3}
 	r, err := t.Scan(ctx, table.Scan{Columns: []string{"item", "price"}, Where: cheap})
 	if err != nil {
 		return err
 	}
-	rows, err := drain(ctx, r)
+	var items []int32
+	var sum float64
+	err = each(ctx, r, func(rec arrow.RecordBatch) {
+		// A batch is gone at the next Next or Close: what is kept longer is copied,
+		// as here, or the batch is retained.
+		items = append(items, rec.Column(0).(*array.Int32).Int32Values()...)
+		for _, p := range rec.Column(1).(*array.Float64).Float64Values() {
+			sum += p
+		}
+	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "items below 3:", rows)
+	slices.Sort(items) // files are read side by side, in no order
+	fmt.Fprintf(out, "items below 3: %v, %.2f together\n", items, sum)
+	return nil
+}
 
-	// Splits: planned once, read side by side here, or shipped to other processes
-	// (Split.MarshalBinary). All belong to one snapshot.
+// sideBySide plans splits once and reads each by itself. They could be shipped
+// to other processes (Split.MarshalBinary); all belong to one snapshot.
+func sideBySide(ctx context.Context, t table.Table, out io.Writer) error {
 	scan := table.Scan{Workers: 1}
 	plan, err := t.Plan(ctx, scan)
 	if err != nil {
@@ -82,8 +99,7 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 			if err != nil {
 				return err
 			}
-			counts[i], err = drain(gctx, r)
-			return err
+			return each(gctx, r, func(rec arrow.RecordBatch) { counts[i] += rec.NumRows() })
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -94,73 +110,86 @@ func run(ctx context.Context, dir string, out io.Writer) error {
 		total += n
 	}
 	fmt.Fprintf(out, "snapshot %d: %d rows in %d splits\n", plan.Snapshot.ID, total, len(plan.Splits))
+	return nil
+}
 
-	// Time travel.
-	r, err = t.Scan(ctx, table.Scan{SnapshotID: 1})
+// earlier reads the table as it was at its first snapshot.
+func earlier(ctx context.Context, t table.Table, out io.Writer) error {
+	r, err := t.Scan(ctx, table.Scan{SnapshotID: 1})
 	if err != nil {
 		return err
 	}
-	rows, err = drain(ctx, r)
-	if err != nil {
+	var rows int64
+	if err := each(ctx, r, func(rec arrow.RecordBatch) { rows += rec.NumRows() }); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "snapshot 1: %d rows\n", rows)
 	return nil
 }
 
-// drain counts the rows of a reader and closes it.
-func drain(ctx context.Context, r table.Reader) (int64, error) {
+// each calls do for every batch of a reader and closes it.
+func each(ctx context.Context, r table.Reader, do func(arrow.RecordBatch)) error {
 	defer r.Close()
-	var n int64
 	for {
 		rec, err := r.Next(ctx)
 		if err == io.EOF {
-			return n, nil
+			return nil
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
-		n += rec.NumRows()
+		do(rec)
 	}
 }
 
 // fill makes a table partitioned by country and puts two commits into it.
-func fill(ctx context.Context, create func(table.Identifier, schema.Spec) (table.Table, error)) (table.Table, error) {
-	t, err := create(table.Identifier{Database: "shop", Table: "prices"}, schema.Spec{
+func fill(ctx context.Context, cat catalog.Catalog) (table.Table, error) {
+	id := table.Identifier{Database: "shop", Table: "prices"}
+	if err := cat.CreateDatabase(ctx, id.Database, true); err != nil {
+		return nil, err
+	}
+	err := cat.CreateTable(ctx, id, schema.Spec{
 		Fields: []types.Field{
 			{Name: "country", Type: types.MustParse("STRING NOT NULL")},
 			{Name: "item", Type: types.MustParse("INT NOT NULL")},
 			{Name: "price", Type: types.MustParse("DOUBLE")},
 		},
 		PartitionKeys: []string{"country"},
-	})
+	}, false)
+	if err != nil {
+		return nil, err
+	}
+	t, err := cat.LoadTable(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	for _, country := range []string{"de", "fr"} {
-		b := array.NewRecordBuilder(memory.DefaultAllocator, t.ArrowSchema())
-		for i := range int32(10) {
-			b.Field(0).(*array.StringBuilder).Append(country)
-			b.Field(1).(*array.Int32Builder).Append(i)
-			b.Field(2).(*array.Float64Builder).Append(float64(i))
-		}
-		rec := b.NewRecordBatch()
-		b.Release()
-		w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
-		if err != nil {
-			return nil, err
-		}
-		err = w.Write(ctx, rec)
-		rec.Release()
-		if err == nil {
-			_, err = w.Commit(ctx)
-		}
-		if closeErr := w.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil {
+		if err := write(ctx, t, country); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// write commits ten items of a country.
+func write(ctx context.Context, t table.Table, country string) error {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, t.ArrowSchema())
+	defer b.Release()
+	for i := range int32(10) {
+		b.Field(0).(*array.StringBuilder).Append(country)
+		b.Field(1).(*array.Int32Builder).Append(i)
+		b.Field(2).(*array.Float64Builder).Append(float64(i))
+	}
+	rec := b.NewRecordBatch()
+	defer rec.Release()
+	w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Write(ctx, rec); err != nil {
+		return err
+	}
+	_, err = w.Commit(ctx)
+	return err
 }
