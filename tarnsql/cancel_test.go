@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -71,9 +73,12 @@ func goroutines() []string {
 func TestCancelLeavesNothing(t *testing.T) {
 	w := newWorld(t, tarnsql.Options{})
 	big(w)
+	w.does("CREATE TABLE heap (id INT, s STRING); INSERT INTO heap SELECT id, s FROM big")
 	queries := []string{
-		"SELECT * FROM big", "SELECT s, count(*) FROM big GROUP BY s ORDER BY s", "SELECT count(*) FROM big a JOIN big b ON a.id = b.id",
-		"SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", "INSERT INTO big SELECT id + 1, s FROM big",
+		"SELECT * FROM big", "SELECT s, count(*) FROM big GROUP BY s ORDER BY s", "SELECT count(*) FROM big a JOIN heap b ON a.id = b.id",
+		"SELECT sum(a.range * b.range) FROM range(20000) a, range(20000) b", "INSERT INTO big SELECT id + 1, s FROM big",
+		"SELECT a.s, b.s FROM heap a LEFT JOIN big b ON a.id = b.id + 3 ORDER BY b.s, a.s", "INSERT INTO heap SELECT a.id, b.s FROM big a JOIN heap b USING (id) ORDER BY b.s",
+		"SELECT * FROM heap ORDER BY s DESC, id", "SELECT path FROM (SELECT file_path AS path FROM big$files UNION ALL SELECT file_path FROM heap$files)",
 	}
 	run := func(ctx context.Context, sql string) error {
 		res, err := w.db.Exec(ctx, sql)
@@ -92,15 +97,22 @@ func TestCancelLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	if err := run(context.Background(), queries[0]); err != nil {
-		t.Fatal(err)
+	asked := make([]int, len(queries)) // how often each asks its context
+	for i, sql := range queries {
+		const enough = 1 << 20
+		ctx := cancelAfter(enough)
+		if err := run(ctx, sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		asked[i] = enough - len(ctx.left)
+		ctx.cancel()
 	}
 	before, used := len(goroutines()), w.mem.CurrentAlloc()
 	r := rand.New(rand.NewPCG(3, 4))
-	cancelled := 0
+	cancelled := map[string]int{}
 	for i := range 100 {
 		sql := queries[i%len(queries)]
-		ctx := cancelAfter(r.IntN(60))
+		ctx := cancelAfter(r.IntN(asked[i%len(queries)]))
 		if strings.Contains(sql, "range(") { // no table asks the context here: end it from beside
 			go ctx.cancel()
 		}
@@ -108,13 +120,15 @@ func TestCancelLeavesNothing(t *testing.T) {
 		ctx.cancel()
 		switch {
 		case errors.Is(err, context.Canceled):
-			cancelled++
+			cancelled[sql]++
 		case err != nil:
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	if cancelled < 40 {
-		t.Errorf("only %d of 100 queries were cancelled", cancelled)
+	for _, sql := range queries {
+		if cancelled[sql] < 2 {
+			t.Errorf("only %d times cancelled: %s", cancelled[sql], sql)
+		}
 	}
 	// A query that is left half read and closed.
 	rows, err := w.db.Query(context.Background(), queries[0])
@@ -147,8 +161,55 @@ func TestCancelLeavesNothing(t *testing.T) {
 	if len(left) > before {
 		t.Errorf("%d goroutines, %d before:\n%s", len(left), before, strings.Join(left, "\n\n"))
 	}
+	// INSERTs that were cancelled left no file that no snapshot knows, and nothing is
+	// left to spill.
+	for _, name := range []string{"big", "heap"} {
+		w.knowsAllFiles(name)
+	}
+	if files := below(t, w.temp); len(files) > 0 {
+		t.Errorf("temporary files are left: %v", files)
+	}
 	// The DB is as good as before.
 	w.wants("SELECT count(*) FROM big a JOIN big b USING (id) WHERE a.id < 30 AND a.id % 3 = 0", "10\n")
+}
+
+// knowsAllFiles wants each data file of shop.name to be one of a snapshot.
+func (w *world) knowsAllFiles(name string) {
+	w.Helper()
+	known := map[string]bool{}
+	for s, err := range w.load(name).Snapshots(context.Background()) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		paths, err := text(w.db, fmt.Sprintf("SELECT file_path FROM %s$files AT (VERSION => %d)", name, s.ID))
+		if err != nil {
+			w.Fatal(err)
+		}
+		for path := range strings.Lines(paths) {
+			known[filepath.Base(strings.TrimSpace(path))] = true
+		}
+	}
+	for _, path := range below(w.T, filepath.Join(w.dir, "shop.db", name)) {
+		if base := filepath.Base(path); strings.HasPrefix(base, "data-") && !known[base] {
+			w.Errorf("%s: no snapshot has %s", name, path)
+		}
+	}
+}
+
+// below are the files under a directory.
+func below(t *testing.T, dir string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 func TestQueriesSideBySide(t *testing.T) {

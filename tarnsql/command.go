@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/schema"
-	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -23,8 +20,13 @@ import (
 // dispatch carries out a statement by its first word: DuckDB reads queries, all
 // else is ours.
 func (db *DB) dispatch(ctx context.Context, source *edited) (*Result, error) {
+	tokens := sqltext.Lex(source.text)
+	if feature, at := refusedWords(tokens); feature != "" {
+		return nil, withPlace(tarnerr.New(tarnerr.Unsupported, "reading statement", feature).
+			WithHint("Name an earlier state with AT (VERSION => n) or AT (TIMESTAMP => t); set options with ALTER TABLE."), source, at)
+	}
 	first := ""
-	if tokens := sqltext.Lex(source.text); len(tokens) > 0 {
+	if len(tokens) > 0 {
 		first = strings.ToUpper(tokens[0].Text)
 	}
 	switch first {
@@ -51,202 +53,137 @@ func (db *DB) dispatch(ctx context.Context, source *edited) (*Result, error) {
 		return nil, tarnerr.Wrap(tarnerr.Unavailable, "running statement", err)
 	}
 	if shown, ok := shows(c); ok {
-		rows, err := db.show(ctx, c)
+		rows, at, err := db.show(ctx, c)
 		if err != nil {
-			return nil, err
+			return nil, placeUnlessPlaced(err, source, at)
 		}
 		return &Result{Statement: shown, Rows: rows}, nil
 	}
-	if use, ok := c.(sqltext.Use); ok {
-		return done("USE", db.use(ctx, use.Database))
+	switch c := c.(type) {
+	case sqltext.Use:
+		name, _, database, err := db.knownDatabase(ctx, c.Database.Parts)
+		if err == nil {
+			db.cats.use(name, database)
+		}
+		return done("USE", err, source, c.Database.At)
+	case sqltext.UseCatalog:
+		name, _, err := db.cats.find(c.Name.Text)
+		if err == nil {
+			db.cats.use(name, "")
+		}
+		return done("USE", err, source, c.Name.At)
 	}
 	if db.opts.ReadOnly {
 		return nil, tarnerr.New(tarnerr.Denied, "running statement", "the DB was opened for reading only", "statement", first)
 	}
-	if insert, ok := c.(sqltext.Insert); ok {
-		return db.insert(ctx, source, insert)
-	}
-	return db.change(ctx, c)
-}
-
-// use makes name the current database.
-func (db *DB) use(ctx context.Context, name string) error {
-	all, err := db.cat.ListDatabases(ctx)
-	if err != nil {
-		return err
-	}
-	found, ok := foldedName(all, name)
-	if !ok {
-		return tarnerr.New(tarnerr.NotFound, "using database", "no such database", "database", name).
-			WithHint("%s", suggestion(name, all, "databases"))
-	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.current = found
-	return nil
-}
-
-// change carries out a statement that changes the catalog.
-func (db *DB) change(ctx context.Context, c sqltext.Command) (*Result, error) {
 	switch c := c.(type) {
+	case sqltext.Insert:
+		return db.insert(ctx, source, c)
+	case sqltext.AlterTable:
+		return db.alter(ctx, source, c)
+	}
+	return db.change(ctx, source, c)
+}
+
+// change carries out a statement that makes, renames or drops something.
+func (db *DB) change(ctx context.Context, source *edited, c sqltext.Command) (*Result, error) {
+	switch c := c.(type) {
+	case sqltext.CreateCatalog:
+		return done("CREATE CATALOG", db.createCatalog(ctx, c), source, c.Name.At)
+	case sqltext.DropCatalog:
+		name, _, err := db.cats.find(c.Name.Text)
+		if err == nil {
+			err = db.cats.remove(name)
+		} else if c.IfExists {
+			err = nil
+		}
+		return done("DROP CATALOG", err, source, c.Name.At)
 	case sqltext.CreateDatabase:
-		return done("CREATE DATABASE", db.cat.CreateDatabase(ctx, c.Name, c.IfNotExists))
+		_, cat, name, err := db.databaseOf(c.Name.Parts)
+		if err == nil {
+			err = cat.CreateDatabase(ctx, name, c.IfNotExists)
+		}
+		return done("CREATE DATABASE", err, source, c.Name.At)
 	case sqltext.DropDatabase:
-		return done("DROP DATABASE", db.cat.DropDatabase(ctx, c.Name, c.IfExists, c.Cascade))
+		_, cat, name, err := db.databaseOf(c.Name.Parts)
+		if err == nil {
+			err = cat.DropDatabase(ctx, name, c.IfExists, c.Cascade)
+		}
+		return done("DROP DATABASE", err, source, c.Name.At)
 	case sqltext.CreateTable:
-		const what = "CREATE TABLE"
-		id, err := db.identifier(c.Name)
-		if err != nil {
-			return nil, err
+		to, cat, err := db.target(c.Name.Parts)
+		if err == nil {
+			err = cat.CreateTable(ctx, to.id, schema.Spec{
+				Fields: c.Fields, PartitionKeys: c.PartitionKeys, PrimaryKeys: c.PrimaryKeys, Options: c.Options, Comment: c.Comment,
+			}, c.IfNotExists)
 		}
-		return done(what, db.cat.CreateTable(ctx, id, schema.Spec{
-			Fields: c.Fields, PartitionKeys: c.PartitionKeys, PrimaryKeys: c.PrimaryKeys, Options: c.Options, Comment: c.Comment,
-		}, c.IfNotExists))
+		return done("CREATE TABLE", err, source, c.Name.At)
 	case sqltext.DropTable:
-		id, err := db.identifier(c.Name)
-		if err != nil {
-			return nil, err
-		}
-		return done("DROP TABLE", db.cat.DropTable(ctx, id, c.IfExists))
+		return done("DROP TABLE", db.dropTable(ctx, c), source, c.Name.At)
 	case sqltext.RenameTable:
-		from, err := db.identifier(c.From)
-		if err != nil {
-			return nil, err
-		}
-		to := c.To
-		if len(to) == 1 { // the table stays in its database
-			to = []string{from.Database, to[0]}
-		}
-		target, err := db.identifier(to)
-		if err != nil {
-			return nil, err
-		}
-		return done("ALTER TABLE", db.cat.RenameTable(ctx, from, target))
-	case sqltext.SetOptions:
-		var changes []schema.Change
-		for _, k := range slices.Sorted(maps.Keys(c.Options)) {
-			changes = append(changes, schema.SetOption{Key: k, Value: c.Options[k]})
-		}
-		return db.alter(ctx, c.Name, changes)
-	case sqltext.ResetOptions:
-		var changes []schema.Change
-		for _, k := range c.Keys {
-			changes = append(changes, schema.RemoveOption{Key: k})
-		}
-		return db.alter(ctx, c.Name, changes)
+		at, err := db.renameTable(ctx, c)
+		return done("ALTER TABLE", err, source, at)
 	}
 	return nil, tarnerr.New(tarnerr.Internal, "running statement", "a command that nobody carries out")
 }
 
-func (db *DB) alter(ctx context.Context, name []string, changes []schema.Change) (*Result, error) {
-	id, err := db.identifier(name)
+// dropTable drops the table named, or the one whose name differs in case alone.
+func (db *DB) dropTable(ctx context.Context, c sqltext.DropTable) error {
+	at, cat, err := db.target(c.Name.Parts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return done("ALTER TABLE", db.cat.AlterTable(ctx, id, changes...))
-}
-
-func done(statement string, err error) (*Result, error) {
+	err = cat.DropTable(ctx, at.id, false)
+	if tarnerr.KindOf(err) != tarnerr.NotFound {
+		return err
+	}
+	other, err := near(ctx, cat, at.id, err)
 	if err != nil {
-		return nil, err
-	}
-	return &Result{Statement: statement}, nil
-}
-
-// insert writes the rows of a query and returns when they are committed.
-func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Result, error) {
-	const op = "inserting rows"
-	t, err := db.lookup(ctx, c.Name, map[table.Identifier]table.Table{})
-	if err != nil {
-		return nil, withPlace(err, source, c.NameAt)
-	}
-	fields := t.Schema().Fields
-	if c.Columns != nil {
-		fields = nil
-		for _, name := range c.Columns {
-			f, ok := (&reference{scan: &scan{fields: t.Schema().Fields}}).field(name)
-			if !ok {
-				return nil, withPlace(tarnerr.New(tarnerr.Invalid, op, "no such column", "table", t.Name(), "column", name), source, c.NameAt)
-			}
-			fields = append(fields, f)
-		}
-	}
-	rows, err := db.query(ctx, source.apply(append(castValues(source.text, c.QueryAt, fields), edit{0, c.QueryAt, ""})), fields)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
-	out := &Result{Statement: "INSERT"}
-	for {
-		rec, err := rows.Next(ctx)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			out.Count += rec.NumRows()
-			err = w.Write(ctx, rec)
-		}
-		if err != nil {
-			return nil, tarnerr.Trace(op, err, "table", t.Name())
-		}
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if out.Count == 0 {
-		return out, nil
-	}
-	if out.Report, err = w.Commit(ctx); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.Name())
-	}
-	return out, nil
-}
-
-// castValues casts each value of VALUES (…), (…) to its column: by itself DuckDB
-// would first bring all rows to one type of its own choice, and lose digits.
-// DEFAULT becomes NULL, which the table's writer replaces.
-func castValues(text string, at int, fields []types.Field) []edit {
-	var edits []edit
-	tokens := sqltext.Lex(text)
-	i := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.Start == at })
-	if i < 0 || !tokens[i].Is("VALUES") {
-		return nil
-	}
-	for i++; i < len(tokens) && tokens[i].Is("("); i++ {
-		end := closing(tokens, i)
-		if end == len(tokens) {
+		if c.IfExists && tarnerr.KindOf(err) == tarnerr.NotFound {
 			return nil
 		}
-		column, depth, first := 0, 0, i+1
-		for k := i + 1; k <= end; k++ {
-			switch t := tokens[k]; {
-			case t.Is("(") || t.Is("[") || t.Is("{"):
-				depth++
-			case k < end && (t.Is(")") || t.Is("]") || t.Is("}")):
-				depth--
-			case k == end || t.Is(",") && depth == 0:
-				if first < k && column < len(fields) {
-					from, to := tokens[first].Start, tokens[k-1].End()
-					if first == k-1 && tokens[first].Is("DEFAULT") {
-						edits = append(edits, edit{from, to, "NULL"})
-					} else {
-						edits = append(edits, edit{from, from, "CAST("}, edit{to, to, " AS " + castName(fields[column].Type) + ")"})
-					}
-				}
-				column++
-				first = k + 1
-			}
-		}
-		if i = end + 1; i >= len(tokens) || !tokens[i].Is(",") {
-			break
-		}
+		return err
 	}
-	return edits
+	return cat.DropTable(ctx, other, c.IfExists)
+}
+
+// renameTable moves a table; its new name lies in the same database when it
+// names none. An error is about the name at the place returned with it.
+func (db *DB) renameTable(ctx context.Context, c sqltext.RenameTable) (at int, err error) {
+	t, err := db.lookup(ctx, c.From.Parts, opened{})
+	if err != nil {
+		if c.IfExists && tarnerr.KindOf(err) == tarnerr.NotFound {
+			return 0, nil
+		}
+		return c.From.At, err
+	}
+	from, cat, err := db.target(c.From.Parts)
+	if err != nil {
+		return c.From.At, err
+	}
+	to := c.To.Parts
+	switch len(to) {
+	case 1:
+		to = []string{from.catalog, t.Name().Database, to[0]}
+	case 2:
+		to = []string{from.catalog, to[0], to[1]}
+	}
+	target, _, err := db.target(to)
+	if err != nil {
+		return c.To.At, err
+	}
+	if target.catalog != from.catalog {
+		return c.To.At, tarnerr.New(tarnerr.Unsupported, "renaming table", "a table cannot move to another catalog", "table", t.Name(), "catalog", target.catalog)
+	}
+	return c.To.At, cat.RenameTable(ctx, t.Name(), target.id)
+}
+
+// done is the result of a statement without rows, or its error with its place.
+func done(statement string, err error, source *edited, at int) (*Result, error) {
+	if err != nil {
+		return nil, withPlace(err, source, at)
+	}
+	return &Result{Statement: statement}, nil
 }
 
 // memoryRows are rows that are not read from anywhere.

@@ -73,7 +73,7 @@ func TestWhatIsRefused(t *testing.T) {
 	w.refuses("INSERT OVERWRITE orders VALUES (1)", tarnerr.Unsupported, "INSERT OVERWRITE", "LINE 1")
 	w.refuses("CREATE TABLE orders (a INT)", tarnerr.AlreadyExists)
 	w.refuses("CREATE TABLE t (a INT, b NOPE)", tarnerr.Invalid, "NOPE", "LINE 1: CREATE TABLE t (a INT, b NOPE)\n                                   ^")
-	w.refuses("CREATE CATALOG c WITH ('type' = 'paimon')", tarnerr.Unsupported, "CREATE CATALOG")
+	w.refuses("CREATE CATALOG c WITH ('type' = 'paimon')", tarnerr.Unsupported, "CREATE CATALOG", "LINE 1: CREATE CATALOG c WITH")
 	w.refuses("DELETE FROM orders", tarnerr.Unsupported, "DELETE")
 	w.refuses("USE shpo", tarnerr.NotFound, "Did you mean shop?")
 	w.refuses("SHOW PARTITIONS orders", tarnerr.Invalid, "not partitioned")

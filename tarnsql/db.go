@@ -13,14 +13,13 @@ import (
 
 // DB runs SQL over a catalog. Safe for concurrent use; USE is for all users of it.
 type DB struct {
-	cat    catalog.Catalog
+	cats   *catalogs
 	opts   Options
 	engine *engine
 
-	mu      sync.Mutex
-	current string // database
-	closed  bool
-	open    sync.WaitGroup // statements that are not closed yet
+	mu     sync.Mutex
+	closed bool
+	open   sync.WaitGroup // statements that are not closed yet
 }
 
 // Open makes a DB over cat, which stays the caller's and must outlive it.
@@ -35,7 +34,7 @@ func Open(ctx context.Context, cat catalog.Catalog, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{cat: cat, opts: opts, engine: e, current: opts.Database}, nil
+	return &DB{cats: newCatalogs(cat, opts.Database), opts: opts, engine: e}, nil
 }
 
 // Close ends the DB; it waits for results that are still open. Calling it again
@@ -50,14 +49,13 @@ func (db *DB) Close() error {
 	db.mu.Unlock()
 	db.open.Wait()
 	db.engine.close()
-	return nil
+	return db.cats.close()
 }
 
 // Database is the one that names without a database belong to.
 func (db *DB) Database() string {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return db.current
+	_, database := db.cats.now()
+	return database
 }
 
 // enter counts a statement as open, until leave.

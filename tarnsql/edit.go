@@ -72,26 +72,19 @@ func (e *edited) pointAt(at int) string {
 	return sqltext.PointAt(e.script, e.locate(at))
 }
 
-// standard turns names in backticks, which DuckDB does not read, into quoted
-// ones, and `t AT (…) AS a` into `t AS a AT (…)`.
+// standard quotes names that DuckDB does not read, those in backticks and the
+// database default, and turns the words of Flink and Spark for an earlier state
+// into AT (…).
 func (e *edited) standard() *edited {
 	var edits []edit
 	tokens := sqltext.Lex(e.text)
 	for i, t := range tokens {
-		if t.Kind == sqltext.Quoted && t.Text[0] == '`' {
+		if t.Kind == sqltext.Quoted && t.Text[0] == '`' || t.Is("DEFAULT") && i+1 < len(tokens) && tokens[i+1].Is(".") {
 			edits = append(edits, edit{t.Start, t.End(), quoteName(t.Name())})
 		}
-		if !t.Is("AT") || i+2 >= len(tokens) || !tokens[i+1].Is("(") || !tokens[i+2].Is("VERSION") {
-			continue
-		}
-		end := closing(tokens, i+1)
-		if end+2 >= len(tokens) || !tokens[end+1].Is("AS") {
-			continue
-		}
-		alias := tokens[end+2]
-		edits = append(edits, edit{t.Start, t.Start, "AS " + quoteName(alias.Name()) + " "}, edit{tokens[end+1].Start, tokens[end+1].End(), ""})
-		edits = append(edits, edit{alias.Start, alias.End(), ""})
-		tokens[end+2].Kind = sqltext.Symbol // it is gone
+	}
+	for _, c := range travels(tokens) {
+		edits = append(edits, c.edits(e.text, tokens)...)
 	}
 	if edits == nil {
 		return e

@@ -140,8 +140,9 @@ func (e *engine) remove(id int64) {
 	delete(e.scans, id)
 }
 
-// text runs a query of one VARCHAR with one VARCHAR parameter.
-func (e *engine) text(ctx context.Context, query, parameter string) (string, error) {
+// text runs a query of one VARCHAR with VARCHAR parameters. An error shows its
+// place in the script that the query is from.
+func (e *engine) text(ctx context.Context, query *edited, parameters ...string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", tarnerr.Wrap(tarnerr.Unavailable, "running statement", err)
 	}
@@ -152,14 +153,16 @@ func (e *engine) text(ctx context.Context, query, parameter string) (string, err
 	defer mapping.Disconnect(&conn)
 	var stmt mapping.PreparedStatement
 	defer mapping.DestroyPrepare(&stmt)
-	if mapping.Prepare(conn, query, &stmt) == mapping.StateError {
-		return "", parseFailure(mapping.PrepareError(stmt)).error("preparing statement", nil)
+	if mapping.Prepare(conn, query.text, &stmt) == mapping.StateError {
+		return "", parseFailure(mapping.PrepareError(stmt)).error("preparing statement", query)
 	}
-	mapping.BindVarchar(stmt, 1, parameter)
+	for i, p := range parameters {
+		mapping.BindVarchar(stmt, mapping.IdxT(i+1), p)
+	}
 	var res mapping.Result
 	defer mapping.DestroyResult(&res)
 	if mapping.ExecutePrepared(stmt, &res) == mapping.StateError {
-		return "", parseFailure(mapping.ResultError(&res)).error("running statement", nil)
+		return "", parseFailure(mapping.ResultError(&res)).error("running statement", query)
 	}
 	chunk := mapping.FetchChunk(res)
 	defer mapping.DestroyDataChunk(&chunk)

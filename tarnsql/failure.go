@@ -4,6 +4,8 @@ package tarnsql
 
 import (
 	"encoding/json"
+	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -48,18 +50,30 @@ func (f failure) error(op string, source *edited) error {
 	}
 	// DuckDB's own advice is about settings that are locked here.
 	cause, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n\nPossible solutions")
-	if source != nil {
-		cause += source.pointAt(f.position())
+	err := tarnerr.New(kind, op, shorten(blankLines.ReplaceAllString(cause, "\n")))
+	switch f.Type {
+	case "Out of Memory":
+		err = err.WithHint("Raise the memory limit of SQL, or give it a temporary directory with room.")
+	case "Permission":
+		err = err.WithHint("SQL reads the tables of the catalog alone; import files with `tarn table import`.")
 	}
-	err := tarnerr.New(kind, op, cause)
-	if f.Type == "Out of Memory" {
-		return err.WithHint("Raise the memory limit of SQL, or give it a temporary directory with room.")
+	if source == nil {
+		return err
 	}
-	if f.Type == "Permission" {
-		return err.WithHint("SQL reads the tables of the catalog alone; import files with `tarn table import`.")
-	}
-	return err
+	return withPlace(err, source, f.position())
 }
+
+// shorten cuts a list of all the functions there are.
+func shorten(cause string) string {
+	const most = 8
+	lines := strings.Split(cause, "\n")
+	if len(lines) <= most {
+		return cause
+	}
+	return strings.Join(append(lines[:most-1], "\t…"), "\n")
+}
+
+var blankLines = regexp.MustCompile(`\n{2,}`)
 
 // placed is an error with the place in the user's text below it.
 type placed struct {
@@ -73,4 +87,13 @@ func (p *placed) Unwrap() error { return p.error }
 // withPlace shows the place of an error.
 func withPlace(err error, source *edited, position int) error {
 	return &placed{err, source.pointAt(position)}
+}
+
+// placeUnlessPlaced is withPlace for an error that may show its place already.
+func placeUnlessPlaced(err error, source *edited, position int) error {
+	var p *placed
+	if errors.As(err, &p) {
+		return err
+	}
+	return withPlace(err, source, position)
 }

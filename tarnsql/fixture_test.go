@@ -29,17 +29,28 @@ type world struct {
 	cat catalog.Catalog
 	db  *tarnsql.DB
 	mem *memory.CheckedAllocator
+	dir string // of the warehouse
+	// temp is where the DB puts what does not fit in memory.
+	temp string
 }
 
 func newWorld(t *testing.T, opts tarnsql.Options) *world {
 	t.Helper()
-	w := &world{T: t, mem: memory.NewCheckedAllocator(memory.NewGoAllocator())}
+	return newWorldOf(t, tarn.Config{}, opts)
+}
+
+// newWorldOf is a world of a catalog with settings of its own.
+func newWorldOf(t *testing.T, cfg tarn.Config, opts tarnsql.Options) *world {
+	t.Helper()
+	w := &world{T: t, mem: memory.NewCheckedAllocator(memory.NewGoAllocator()), dir: t.TempDir()}
 	ctx := context.Background()
 	var err error
-	if w.cat, err = tarn.Open(ctx, t.TempDir(), tarn.Config{Durability: fileio.OS, Components: tarn.Components{Allocator: w.mem}}); err != nil {
+	cfg.Durability, cfg.Components.Allocator = fileio.OS, w.mem
+	if w.cat, err = tarn.Open(ctx, w.dir, cfg); err != nil {
 		t.Fatal(err)
 	}
-	opts.Allocator, opts.TempDir = w.mem, t.TempDir()
+	w.temp = t.TempDir()
+	opts.Allocator, opts.TempDir = w.mem, w.temp
 	if opts.Database == "" {
 		opts.Database = "shop"
 	}
@@ -56,6 +67,9 @@ func newWorld(t *testing.T, opts tarnsql.Options) *world {
 		}
 		if err := w.cat.Close(); err != nil {
 			t.Error(err)
+		}
+		if left := below(t, w.temp); len(left) > 0 {
+			t.Errorf("temporary files are left: %v", left)
 		}
 		w.mem.AssertSize(t, 0)
 	})

@@ -7,53 +7,71 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tarnlake/tarn/catalog"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// identifier reads the parts of a name, the database being the current one when
-// only the table is named.
-func (db *DB) identifier(parts []string) (table.Identifier, error) {
-	if len(parts) == 1 {
-		parts = []string{db.Database(), parts[0]}
+// target is a table of a catalog.
+type target struct {
+	catalog string
+	id      table.Identifier
+}
+
+// opened are the tables that a statement has opened so far.
+type opened map[target]table.Table
+
+// target reads the parts of a name; what is not named is the current one.
+func (db *DB) target(parts []string) (target, catalog.Catalog, error) {
+	name, database := db.cats.now()
+	full := parts
+	switch len(parts) {
+	case 1:
+		full = []string{name, database, parts[0]}
+	case 2:
+		full = []string{name, parts[0], parts[1]}
 	}
-	if len(parts) != 2 || strings.Contains(parts[1], ".") {
-		return table.Identifier{}, tarnerr.New(tarnerr.Invalid, "reading name", "a table is named as database.table", "name", strings.Join(parts, "."))
+	if len(full) != 3 || strings.Contains(full[2], ".") {
+		return target{}, nil, tarnerr.New(tarnerr.Invalid, "reading name", "a table is named as database.table or catalog.database.table", "name", strings.Join(parts, "."))
 	}
-	return table.ParseIdentifier(parts[0] + "." + parts[1])
+	name, cat, err := db.cats.find(full[0])
+	if err != nil {
+		return target{}, nil, err
+	}
+	id, err := table.ParseIdentifier(full[1] + "." + full[2])
+	return target{name, id}, cat, err
 }
 
 // lookup opens the table named, or the one whose name differs in case alone.
-func (db *DB) lookup(ctx context.Context, parts []string, opened map[table.Identifier]table.Table) (table.Table, error) {
-	id, err := db.identifier(parts)
+func (db *DB) lookup(ctx context.Context, parts []string, seen opened) (table.Table, error) {
+	at, cat, err := db.target(parts)
 	if err != nil {
 		return nil, err
 	}
-	if t := opened[id]; t != nil {
+	if t := seen[at]; t != nil {
 		return t, nil
 	}
-	t, err := db.cat.LoadTable(ctx, id)
+	t, err := cat.LoadTable(ctx, at.id)
 	if tarnerr.KindOf(err) == tarnerr.NotFound {
-		var other table.Identifier
-		if other, err = db.near(ctx, id, err); err != nil {
+		if at.id, err = near(ctx, cat, at.id, err); err != nil {
 			return nil, err
 		}
-		if t := opened[other]; t != nil {
+		if t := seen[at]; t != nil {
 			return t, nil
 		}
-		t, err = db.cat.LoadTable(ctx, other)
+		t, err = cat.LoadTable(ctx, at.id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	opened[t.Name()] = t
+	seen[at] = t
 	return t, nil
 }
 
 // near finds the table that a name in another case can only mean; else it adds
 // names like it to the error.
-func (db *DB) near(ctx context.Context, id table.Identifier, cause error) (table.Identifier, error) {
-	bases, err := db.cat.ListDatabases(ctx)
+func near(ctx context.Context, cat catalog.Catalog, id table.Identifier, cause error) (table.Identifier, error) {
+	bases, err := cat.ListDatabases(ctx)
 	if err != nil {
 		return id, cause
 	}
@@ -62,7 +80,7 @@ func (db *DB) near(ctx context.Context, id table.Identifier, cause error) (table
 		return id, tarnerr.New(tarnerr.NotFound, "looking up table", "no such database", "database", id.Database).
 			WithHint("%s", suggestion(id.Database, bases, "databases"))
 	}
-	names, err := db.cat.ListTables(ctx, base)
+	names, err := cat.ListTables(ctx, base)
 	if err != nil {
 		return id, cause
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/catalog"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/types"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	Database string
 	// ReadOnly refuses all statements that change something.
 	ReadOnly bool
+	// OpenWarehouse opens the warehouses that CREATE CATALOG names; the DB closes
+	// them. The statement is refused when nil. Runtime.Open is such a function.
+	OpenWarehouse func(ctx context.Context, uri string) (catalog.Catalog, error)
 	// TimeZone is the zone in which DuckDB shows and reads TIMESTAMP WITH TIME
 	// ZONE as text; "UTC" when empty.
 	TimeZone string

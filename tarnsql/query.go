@@ -4,9 +4,7 @@ package tarnsql
 
 import (
 	"context"
-	"strconv"
 
-	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -46,42 +44,36 @@ func (db *DB) query(ctx context.Context, source *edited, into []types.Field) (*R
 		return nil, err
 	}
 	q.into = into
-	return q.start()
-}
-
-// explainPrefix cuts EXPLAIN from a query.
-func explainPrefix(source *edited) (string, *edited) {
-	tokens := sqltext.Lex(source.text)
-	if len(tokens) < 2 || !tokens[0].Is("EXPLAIN") {
-		return "", source
+	rows, err := q.start()
+	if err == nil && prefix != "" {
+		db.addTables(rows, found)
 	}
-	prefix, at := "EXPLAIN", tokens[1].Start
-	if tokens[1].Is("ANALYZE") && len(tokens) > 2 {
-		prefix, at = "EXPLAIN ANALYZE", tokens[2].Start
-	}
-	return prefix, source.apply([]edit{{0, at, ""}})
+	return rows, err
 }
 
 // resolve opens the tables that a query names, each once.
 func (db *DB) resolve(ctx context.Context, found *survey) error {
-	opened := map[table.Identifier]table.Table{}
+	seen := opened{}
 	for _, r := range found.references {
-		t, err := db.lookup(ctx, r.parts, opened)
+		t, err := db.lookup(ctx, r.parts, seen)
 		if err != nil {
 			return withPlace(err, found.source, r.from)
 		}
-		s := &scan{table: t, fields: t.Schema().Fields, system: t.Name().System != ""}
-		if r.version != "" {
-			if s.snapshot, err = strconv.ParseInt(r.version, 10, 64); err != nil || s.snapshot < 1 {
-				return withPlace(tarnerr.New(tarnerr.Invalid, "reading query", "snapshot ids begin with 1", "version", r.version), found.source, r.from)
-			}
-			at, err := t.SchemaAt(ctx, s.snapshot)
-			if err != nil {
-				return withPlace(err, found.source, r.from)
-			}
-			s.fields = at.Fields
+		if at, _, err := db.target(r.parts); err == nil {
+			r.catalog = at.catalog
 		}
-		r.scan = s
+		r.scan = &scan{table: t, fields: t.Schema().Fields, system: t.Name().System != ""}
+		if r.travel == nil {
+			continue
+		}
+		if r.scan.snapshot, err = db.travelTo(ctx, found.source, r); err != nil {
+			return placeUnlessPlaced(err, found.source, r.travel.from)
+		}
+		at, err := t.SchemaAt(ctx, r.scan.snapshot)
+		if err != nil {
+			return withPlace(err, found.source, r.from)
+		}
+		r.scan.fields = at.Fields
 	}
 	return nil
 }
@@ -104,13 +96,14 @@ func pin(ctx context.Context, found *survey) error {
 			for _, split := range p.Splits {
 				s.rows += split.RowCount()
 			}
-			if s.snapshot != 0 {
+			if r.pinned = s.snapshot; r.pinned != 0 {
 				continue
 			}
 			var id int64
 			if p.Snapshot != nil {
 				id = p.Snapshot.ID
 			}
+			r.pinned = id
 			if first, ok := seen[s.table]; ok && first != id {
 				agreed = false
 			}

@@ -12,14 +12,16 @@ import (
 
 // reference is a name in a query that stands for a table, and not for a CTE.
 type reference struct {
-	parts    []string // database and table, or the table alone
+	parts    []string // catalog, database and table, from the right as far as written
 	alias    string   // as written; "" for none
 	renamed  bool     // its columns have other names
 	sampled  bool
-	version  string // number in AT (VERSION => n)
-	from, to int    // bytes of the text that name it
-	at       []edit // takes AT (…) away
+	travel   *travel // AT (…), nil for the latest state
+	from, to int     // bytes of the text that name it
+	at       []edit  // takes AT (…) away
 	scan     *scan
+	catalog  string
+	pinned   int64 // snapshot that is read, 0 when there is none
 }
 
 func (r *reference) name() string { return r.parts[len(r.parts)-1] }
@@ -106,18 +108,11 @@ func (s *survey) refer(n node, ctes []string) {
 		return
 	}
 	at := n.location()
-	if !s.extent(r, at, n["at_clause"] != nil) {
+	if clause := n.child("at_clause"); clause != nil {
+		r.travel = &travel{unit: clause.text("unit"), value: clause.child("expr")}
+	}
+	if !s.extent(r, at) {
 		s.refuse(at, tarnerr.New(tarnerr.Unsupported, "reading query", "a table named in this place", "table", strings.Join(r.parts, ".")))
-		return
-	}
-	if len(r.parts) > 2 {
-		s.refuse(at, tarnerr.New(tarnerr.Unsupported, "reading query", "tables of another catalog", "catalog", r.parts[0]).
-			WithHint("Name a table as database.table."))
-		return
-	}
-	if clause := n.child("at_clause"); clause != nil && !r.readVersion(clause) {
-		s.refuse(at, tarnerr.New(tarnerr.Unsupported, "reading query", "AT with anything but (VERSION => number of a snapshot)").
-			WithHint("`SELECT snapshot_id, commit_time FROM \"%s$snapshots\"` lists the snapshots.", r.name()))
 		return
 	}
 	s.references = append(s.references, r)
@@ -130,19 +125,8 @@ func (s *survey) refuse(at int, err *tarnerr.Error) {
 	}
 }
 
-func (r *reference) readVersion(clause node) bool {
-	e := clause.child("expr")
-	value := e.child("value")
-	id := value.child("type").text("id")
-	if clause.text("unit") != "VERSION" || e.text("class") != "CONSTANT" || id != "INTEGER" && id != "BIGINT" {
-		return false
-	}
-	r.version = number(value["value"])
-	return r.version != ""
-}
-
 // extent finds the tokens that name the table: its parts, then AT (…) where it has one.
-func (s *survey) extent(r *reference, at int, versioned bool) bool {
+func (s *survey) extent(r *reference, at int) bool {
 	i := slices.IndexFunc(s.tokens, func(t sqltext.Token) bool { return t.Start == at })
 	if i < 0 || at < 0 {
 		return false
@@ -161,7 +145,7 @@ func (s *survey) extent(r *reference, at int, versioned bool) bool {
 		r.to = s.token(i).End()
 		i++
 	}
-	if !versioned {
+	if r.travel == nil {
 		return true
 	}
 	if r.alias != "" { // it stands before AT
@@ -174,9 +158,10 @@ func (s *survey) extent(r *reference, at int, versioned bool) bool {
 		}
 	}
 	end := closing(s.tokens, i+1)
-	if !s.token(i).Is("AT") || end == len(s.tokens) {
+	if !s.token(i).Is("AT") || !s.token(i+3).Is("=>") || end == len(s.tokens) || end < i+5 {
 		return false
 	}
+	r.travel.from, r.travel.to = s.tokens[i+4].Start, s.tokens[end-1].End()
 	r.at = []edit{{s.tokens[i].Start, s.tokens[end].End(), ""}}
 	return true
 }
@@ -221,21 +206,40 @@ func (s *survey) rewrite(number func(*reference) int64) *edited {
 	return s.source.apply(append(edits, s.unqualify()...))
 }
 
-// unqualify takes the database from columns named database.table.column, as
-// DuckDB knows the table alone.
+// unqualify takes the database, and the catalog, from columns named
+// database.table.column, as DuckDB knows the table alone.
 func (s *survey) unqualify() []edit {
 	var edits []edit
 	for _, n := range s.qualified {
-		names := n.texts("column_names")
-		named := slices.ContainsFunc(s.references, func(r *reference) bool {
-			return r.alias == "" && strings.EqualFold(r.scan.table.Name().Database, names[0]) && strings.EqualFold(r.name(), names[1])
-		})
-		hidden := slices.ContainsFunc(s.references, func(r *reference) bool { return strings.EqualFold(r.visible(), names[0]) })
+		written := n.texts("column_names")
+		if slices.ContainsFunc(s.references, func(r *reference) bool { return strings.EqualFold(r.visible(), written[0]) }) {
+			continue // table.column.member
+		}
+		before := 0 // names before the table's
+		for _, r := range s.references {
+			if r.alias == "" {
+				before = max(before, r.qualifies(written))
+			}
+		}
 		at := n.location()
 		i := slices.IndexFunc(s.tokens, func(t sqltext.Token) bool { return t.Start == at })
-		if named && !hidden && i >= 0 && s.token(i).Name() == names[0] && s.token(i+1).Is(".") {
-			edits = append(edits, edit{s.token(i).Start, s.token(i + 2).Start, ""})
+		if before == 0 || i < 0 || s.token(i).Name() != written[0] {
+			continue
 		}
+		edits = append(edits, edit{s.token(i).Start, s.token(i + 2*before).Start, ""})
 	}
 	return edits
+}
+
+// qualifies is how many names stand before the table's where a column is written
+// with r's database, or with its catalog too; 0 when it is not.
+func (r *reference) qualifies(written []string) int {
+	full := []string{r.catalog, r.scan.table.Name().Database, r.name()}
+	for before := len(full) - 1; before > 0; before-- {
+		part := full[len(full)-1-before:]
+		if len(written) > len(part) && slices.EqualFunc(written[:len(part)], part, strings.EqualFold) {
+			return before
+		}
+	}
+	return 0
 }

@@ -4,11 +4,11 @@ package tarnsql
 
 import (
 	"context"
+	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/schema"
@@ -20,10 +20,18 @@ import (
 // shows names a statement that tells about the catalog.
 func shows(c sqltext.Command) (string, bool) {
 	switch c.(type) {
+	case sqltext.ShowCatalogs:
+		return "SHOW CATALOGS", true
+	case sqltext.ShowCurrent:
+		return "SHOW CURRENT", true
 	case sqltext.ShowDatabases:
 		return "SHOW DATABASES", true
 	case sqltext.ShowTables:
 		return "SHOW TABLES", true
+	case sqltext.ShowColumns:
+		return "SHOW COLUMNS", true
+	case sqltext.ShowOptions:
+		return "SHOW TBLPROPERTIES", true
 	case sqltext.ShowPartitions:
 		return "SHOW PARTITIONS", true
 	case sqltext.ShowCreateTable:
@@ -34,36 +42,91 @@ func shows(c sqltext.Command) (string, bool) {
 	return "", false
 }
 
-func (db *DB) show(ctx context.Context, c sqltext.Command) (*Rows, error) {
+// show runs a statement that tells about the catalog. An error is about what
+// stands at the place returned with it.
+func (db *DB) show(ctx context.Context, c sqltext.Command) (rows *Rows, at int, err error) {
 	switch c := c.(type) {
+	case sqltext.ShowCatalogs:
+		rows, err = db.names("catalog", db.cats.names(), nil)
+		return rows, 0, err
+	case sqltext.ShowCurrent:
+		column, name := "database", db.Database()
+		if c.Catalog {
+			column = "catalog"
+			name, _ = db.cats.now()
+		}
+		rows, err = db.names(column, []string{name}, nil)
+		return rows, 0, err
 	case sqltext.ShowDatabases:
-		names, err := db.cat.ListDatabases(ctx)
-		return db.names("database", names, err)
+		rows, err = db.showDatabases(ctx, c.Like)
+		return rows, 0, err
 	case sqltext.ShowTables:
-		if c.Database == "" {
-			c.Database = db.Database()
-		}
-		names, err := db.cat.ListTables(ctx, c.Database)
-		return db.names("table", names, err)
+		rows, err = db.showTables(ctx, c)
+		return rows, c.Database.At, err
+	case sqltext.ShowColumns:
+		rows, err = db.ofTable(ctx, c.Name, func(t table.Table) (*Rows, error) {
+			return db.names("column", names(t.Schema().Fields), nil)
+		})
+		return rows, c.Name.At, err
+	case sqltext.ShowOptions:
+		rows, err = db.ofTable(ctx, c.Name, func(t table.Table) (*Rows, error) { return db.options(t.Schema(), c.Key) })
+		return rows, c.Name.At, err
 	case sqltext.ShowPartitions:
-		return db.showPartitions(ctx, c.Name)
+		return db.showPartitions(ctx, c)
 	case sqltext.ShowCreateTable:
-		t, err := db.lookup(ctx, c.Name, map[table.Identifier]table.Table{})
-		if err != nil {
-			return nil, err
-		}
-		if t.Name().System != "" {
-			return nil, tarnerr.New(tarnerr.Invalid, "showing table", "a system table is not created", "table", t.Name())
-		}
-		return db.names("create_table", []string{createText(t.Name(), t.Schema())}, nil)
+		rows, err = db.ofTable(ctx, c.Name, func(t table.Table) (*Rows, error) {
+			if t.Name().System != "" {
+				return nil, tarnerr.New(tarnerr.Invalid, "showing table", "a system table is not created", "table", t.Name())
+			}
+			return db.names("create_table", []string{createText(t.Name(), t.Schema())}, nil)
+		})
+		return rows, c.Name.At, err
 	case sqltext.Describe:
-		t, err := db.lookup(ctx, c.Name, map[table.Identifier]table.Table{})
-		if err != nil {
-			return nil, err
-		}
-		return db.describe(t.Schema())
+		rows, err = db.ofTable(ctx, c.Name, func(t table.Table) (*Rows, error) { return db.describe(t, c.Extended) })
+		return rows, c.Name.At, err
 	}
-	return nil, tarnerr.New(tarnerr.Internal, "running statement", "a command that nobody carries out")
+	return nil, 0, tarnerr.New(tarnerr.Internal, "running statement", "a command that nobody carries out")
+}
+
+func (db *DB) ofTable(ctx context.Context, name sqltext.Path, rows func(table.Table) (*Rows, error)) (*Rows, error) {
+	t, err := db.lookup(ctx, name.Parts, opened{})
+	if err != nil {
+		return nil, err
+	}
+	return rows(t)
+}
+
+func (db *DB) showDatabases(ctx context.Context, like *sqltext.Pattern) (*Rows, error) {
+	_, cat, _, err := db.databaseOf(nil)
+	if err != nil {
+		return nil, err
+	}
+	all, err := cat.ListDatabases(ctx)
+	return db.names("database", matching(all, like), err)
+}
+
+func (db *DB) showTables(ctx context.Context, c sqltext.ShowTables) (*Rows, error) {
+	_, cat, database, err := db.knownDatabase(ctx, c.Database.Parts)
+	if err != nil {
+		return nil, err
+	}
+	all, err := cat.ListTables(ctx, database)
+	return db.names("table", matching(all, c.Like), err)
+}
+
+func matching(all []string, like *sqltext.Pattern) []string {
+	return slices.DeleteFunc(all, func(n string) bool { return !like.Matches(n) })
+}
+
+// options are a table's options, or the one called key.
+func (db *DB) options(s *schema.Schema, key string) (*Rows, error) {
+	var rows [][]types.Value
+	for _, k := range slices.Sorted(maps.Keys(s.Options)) {
+		if key == "" || k == key {
+			rows = append(rows, []types.Value{k, s.Options[k]})
+		}
+	}
+	return db.memoryRows([]types.Field{textColumn(0, "key"), textColumn(1, "value")}, rows)
 }
 
 func textColumn(id int, name string) types.Field {
@@ -82,41 +145,79 @@ func (db *DB) names(column string, names []string, err error) (*Rows, error) {
 	return db.memoryRows([]types.Field{textColumn(0, column)}, rows)
 }
 
-// showPartitions reads the names of $partitions.
-func (db *DB) showPartitions(ctx context.Context, name []string) (*Rows, error) {
+// showPartitions reads the names of $partitions: those that have all the values
+// asked for.
+func (db *DB) showPartitions(ctx context.Context, c sqltext.ShowPartitions) (rows *Rows, at int, err error) {
 	const op = "showing partitions"
-	t, err := db.lookup(ctx, name, map[table.Identifier]table.Table{})
+	t, err := db.lookup(ctx, c.Name.Parts, opened{})
 	if err != nil {
-		return nil, err
+		return nil, c.Name.At, err
 	}
-	if t.Name().System != "" || len(t.Schema().PartitionKeys) == 0 {
-		return nil, tarnerr.New(tarnerr.Invalid, op, "the table is not partitioned", "table", t.Name())
+	s := t.Schema()
+	if t.Name().System != "" || len(s.PartitionKeys) == 0 {
+		return nil, c.Name.At, tarnerr.New(tarnerr.Invalid, op, "the table is not partitioned", "table", t.Name())
+	}
+	var wanted []string
+	for _, p := range c.Only {
+		f, ok := foldedField(s.Select(s.PartitionKeys), p.Column.Text)
+		if !ok {
+			return nil, p.Column.At, tarnerr.New(tarnerr.Invalid, op, "the column is no partition key", "table", t.Name(), "column", p.Column.Text)
+		}
+		v, err := types.ParseValue(f.Type, p.Text)
+		if err != nil {
+			return nil, p.Column.At, err
+		}
+		wanted = append(wanted, f.Name+"="+types.FormatValue(f.Type, v))
 	}
 	id := t.Name()
 	id.System = "partitions"
-	parts, err := db.cat.LoadTable(ctx, id)
+	_, cat, err := db.target(c.Name.Parts)
 	if err != nil {
-		return nil, err
+		return nil, c.Name.At, err
 	}
-	r, err := parts.Scan(ctx, table.Scan{Columns: []string{"partition"}})
+	parts, err := cat.LoadTable(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, c.Name.At, err
 	}
-	return &Rows{
-		fields: parts.Schema().Select([]string{"partition"}), schema: r.Schema(), close: r.Close,
-		next: func(ctx context.Context) (arrow.RecordBatch, error) {
-			rec, err := r.Next(ctx)
-			if err == nil {
-				rec.Retain()
-			}
-			return rec, err
-		},
-	}, nil
+	all, err := readTexts(ctx, parts, "partition")
+	if err != nil {
+		return nil, c.Name.At, err
+	}
+	rows, err = db.names("partition", slices.DeleteFunc(all, func(name string) bool {
+		have := strings.Split(name, "/")
+		return slices.ContainsFunc(wanted, func(w string) bool { return !slices.Contains(have, w) })
+	}), nil)
+	return rows, c.Name.At, err
 }
 
-func (db *DB) describe(s *schema.Schema) (*Rows, error) {
+// readTexts reads a column of text.
+func readTexts(ctx context.Context, t table.Table, column string) ([]string, error) {
+	r, err := t.Scan(ctx, table.Scan{Columns: []string{column}})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var out []string
+	for {
+		rec, err := r.Next(ctx)
+		if err == io.EOF {
+			return out, r.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range int(rec.NumRows()) {
+			out = append(out, rec.Column(0).ValueStr(i))
+		}
+	}
+}
+
+// describe is a row for each column; extended, rows about the table follow.
+func (db *DB) describe(t table.Table, extended bool) (*Rows, error) {
+	s := t.Schema()
+	nullable := types.Type{Root: types.Boolean, Nullable: true}
 	fields := []types.Field{
-		textColumn(0, "name"), textColumn(1, "type"), {ID: 2, Name: "nullable", Type: types.Type{Root: types.Boolean}},
+		textColumn(0, "name"), textColumn(1, "type"), {ID: 2, Name: "nullable", Type: nullable},
 		textColumn(3, "key"), textColumn(4, "default"), textColumn(5, "comment"),
 	}
 	var rows [][]types.Value
@@ -131,6 +232,19 @@ func (db *DB) describe(s *schema.Schema) (*Rows, error) {
 		rows = append(rows, []types.Value{
 			f.Name, f.Type.WithNull(true).String(), f.Type.Nullable, orNull(strings.Join(keys, ", ")), pointed(f.Default), pointed(f.Description),
 		})
+	}
+	if extended {
+		tell := func(name, value string) { rows = append(rows, []types.Value{name, value, nil, nil, nil, nil}) }
+		tell("", "")
+		tell("# Table", t.Name().String())
+		tell("# Location", t.Location())
+		tell("# Schema id", strconv.FormatInt(s.ID, 10))
+		if s.Comment != nil {
+			tell("# Comment", *s.Comment)
+		}
+		for _, k := range slices.Sorted(maps.Keys(s.Options)) {
+			tell("# Option "+k, s.Options[k])
+		}
 	}
 	return db.memoryRows(fields, rows)
 }

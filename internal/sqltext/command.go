@@ -5,22 +5,45 @@ import "github.com/tarnlake/tarn/types"
 // Command is a statement that Tarn reads itself, as Flink and Spark users write it.
 type Command interface{ isCommand() }
 
+// Path names a table, with its database and its catalog where written.
+type Path struct {
+	Parts []string
+	At    int // byte of the text
+}
+
+// Name is one name: of a database, a catalog or a column.
+type Name struct {
+	Text string
+	At   int // byte of the text
+}
+
 type (
-	// CreateDatabase is CREATE DATABASE|SCHEMA [IF NOT EXISTS] name.
+	// CreateCatalog is CREATE CATALOG [IF NOT EXISTS] name WITH ('key' = 'value').
+	CreateCatalog struct {
+		Name        Name
+		IfNotExists bool
+		Options     map[string]string
+	}
+	// DropCatalog is DROP CATALOG [IF EXISTS] name.
+	DropCatalog struct {
+		Name     Name
+		IfExists bool
+	}
+	// CreateDatabase is CREATE DATABASE|SCHEMA|NAMESPACE [IF NOT EXISTS] name.
 	CreateDatabase struct {
-		Name        string
+		Name        Path
 		IfNotExists bool
 	}
-	// DropDatabase is DROP DATABASE|SCHEMA [IF EXISTS] name [RESTRICT|CASCADE].
+	// DropDatabase is DROP DATABASE|SCHEMA|NAMESPACE [IF EXISTS] name [RESTRICT|CASCADE].
 	DropDatabase struct {
-		Name              string
+		Name              Path
 		IfExists, Cascade bool
 	}
 	// CreateTable is CREATE TABLE [IF NOT EXISTS] name (columns, PRIMARY KEY (…)
 	// NOT ENFORCED) and, in any order, USING paimon, COMMENT 'text', PARTITIONED BY
 	// (…), WITH|TBLPROPERTIES|OPTIONS ('key' = 'value').
 	CreateTable struct {
-		Name          []string
+		Name          Path
 		IfNotExists   bool
 		Fields        []types.Field
 		PrimaryKeys   []string
@@ -30,52 +53,89 @@ type (
 	}
 	// DropTable is DROP TABLE [IF EXISTS] name.
 	DropTable struct {
-		Name     []string
+		Name     Path
 		IfExists bool
 	}
-	// SetOptions is ALTER TABLE name SET (…) or SET TBLPROPERTIES (…).
-	SetOptions struct {
-		Name    []string
-		Options map[string]string
+	// AlterTable is ALTER TABLE [IF EXISTS] name and what to change: SET, RESET,
+	// UNSET, ADD, DROP, MODIFY, ALTER, CHANGE, RENAME; or COMMENT ON TABLE.
+	AlterTable struct {
+		Name     Path
+		IfExists bool
+		Changes  []TableChange
 	}
-	// ResetOptions is ALTER TABLE name RESET (…) or UNSET TBLPROPERTIES (…).
-	ResetOptions struct {
-		Name []string
-		Keys []string
+	// RenameTable is ALTER TABLE [IF EXISTS] name RENAME TO name.
+	RenameTable struct {
+		From, To Path
+		IfExists bool
 	}
-	// RenameTable is ALTER TABLE name RENAME TO name.
-	RenameTable struct{ From, To []string }
-	// Use is USE [DATABASE] name.
-	Use struct{ Database string }
-	// ShowDatabases is SHOW DATABASES|SCHEMAS.
-	ShowDatabases struct{}
-	// ShowTables is SHOW TABLES [FROM|IN database]; "" is the current one.
-	ShowTables struct{ Database string }
-	// ShowPartitions is SHOW PARTITIONS name.
-	ShowPartitions struct{ Name []string }
+	// Use is USE [DATABASE|SCHEMA|NAMESPACE] database, or catalog.database.
+	Use struct{ Database Path }
+	// UseCatalog is USE CATALOG name.
+	UseCatalog struct{ Name Name }
+	// ShowCatalogs is SHOW CATALOGS.
+	ShowCatalogs struct{}
+	// ShowCurrent is SHOW CURRENT CATALOG|DATABASE.
+	ShowCurrent struct{ Catalog bool }
+	// ShowDatabases is SHOW DATABASES|SCHEMAS|NAMESPACES [[NOT] LIKE 'pattern'].
+	ShowDatabases struct{ Like *Pattern }
+	// ShowTables is SHOW TABLES [FROM|IN database] [[NOT] LIKE 'pattern']; no
+	// database is the current one.
+	ShowTables struct {
+		Database Path
+		Like     *Pattern
+	}
+	// ShowColumns is SHOW COLUMNS FROM|IN name.
+	ShowColumns struct{ Name Path }
+	// ShowOptions is SHOW TBLPROPERTIES name [('key')].
+	ShowOptions struct {
+		Name Path
+		Key  string
+	}
+	// ShowPartitions is SHOW PARTITIONS name [PARTITION (column = literal, …)].
+	ShowPartitions struct {
+		Name Path
+		Only []PartitionValue
+	}
 	// ShowCreateTable is SHOW CREATE TABLE name.
-	ShowCreateTable struct{ Name []string }
-	// Describe is DESCRIBE|DESC [TABLE] name.
-	Describe struct{ Name []string }
-	// Insert is INSERT INTO [TABLE] name [(columns)] query.
+	ShowCreateTable struct{ Name Path }
+	// Describe is DESCRIBE|DESC [TABLE] [EXTENDED|FORMATTED] name.
+	Describe struct {
+		Name     Path
+		Extended bool
+	}
+	// Insert is INSERT INTO [TABLE] name [PARTITION (…)] [(columns)] query.
 	Insert struct {
-		Name    []string
-		NameAt  int      // byte of the name
-		Columns []string // nil = all
-		QueryAt int      // byte where the query begins
+		Name      Path
+		Partition []PartitionValue // those given a value
+		Columns   []Name           // nil = all
+		QueryAt   int              // byte where the query begins
 	}
 )
 
+// PartitionValue is column = literal.
+type PartitionValue struct {
+	Column  Name
+	Value   string // the literal as written
+	ValueAt int    // byte of the text
+	Text    string // what it stands for
+}
+
+func (CreateCatalog) isCommand()   {}
+func (DropCatalog) isCommand()     {}
 func (CreateDatabase) isCommand()  {}
 func (DropDatabase) isCommand()    {}
 func (CreateTable) isCommand()     {}
 func (DropTable) isCommand()       {}
-func (SetOptions) isCommand()      {}
-func (ResetOptions) isCommand()    {}
+func (AlterTable) isCommand()      {}
 func (RenameTable) isCommand()     {}
 func (Use) isCommand()             {}
+func (UseCatalog) isCommand()      {}
+func (ShowCatalogs) isCommand()    {}
+func (ShowCurrent) isCommand()     {}
 func (ShowDatabases) isCommand()   {}
 func (ShowTables) isCommand()      {}
+func (ShowColumns) isCommand()     {}
+func (ShowOptions) isCommand()     {}
 func (ShowPartitions) isCommand()  {}
 func (ShowCreateTable) isCommand() {}
 func (Describe) isCommand()        {}

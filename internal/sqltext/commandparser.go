@@ -1,6 +1,9 @@
 package sqltext
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // commandParser keeps the first error; after one, no token is left to it.
 type commandParser struct {
@@ -26,6 +29,13 @@ func (p *commandParser) next() Token {
 }
 
 func (p *commandParser) fail(why string) { p.stop(why, false) }
+
+func (p *commandParser) failAt(at int, why string) {
+	if p.err == nil {
+		p.fail(why)
+		p.err.At = at
+	}
+}
 
 // unsupported refuses what is sound but not to be had.
 func (p *commandParser) unsupported(feature string) { p.stop(feature, true) }
@@ -84,13 +94,20 @@ func (p *commandParser) name() string {
 	return p.next().Name()
 }
 
-// path is a name with its database.
-func (p *commandParser) path() []string {
-	out := []string{p.name()}
+// path is a name with what it belongs to.
+func (p *commandParser) path() Path {
+	out := Path{At: p.peek().Start}
+	out.Parts = append(out.Parts, p.name())
 	for p.take(".") {
-		out = append(out, p.name())
+		out.Parts = append(out.Parts, p.name())
 	}
 	return out
+}
+
+// single is a name that belongs to nothing.
+func (p *commandParser) single() Name {
+	at := p.peek().Start
+	return Name{p.name(), at}
 }
 
 func (p *commandParser) names() []string {
@@ -134,27 +151,33 @@ func (p *commandParser) key() string {
 	return key
 }
 
-// options reads ('key' = 'value', …). Values may also be numbers or words.
+// options reads ('key' = 'value', …).
 func (p *commandParser) options(into map[string]string) {
 	p.list(func() {
-		at := p.peek()
-		key := p.key()
-		p.expect("=")
-		value := ""
-		switch t := p.peek(); t.Kind {
-		case String:
-			value = p.next().Name()
-		case Numeral, Word:
-			value = p.next().Text
-		default:
-			p.wanted("the value of " + key)
-		}
-		if _, twice := into[key]; twice && p.err == nil {
-			p.fail("the option " + key + " is given twice")
-			p.err.At = at.Start
+		at := p.peek().Start
+		key, value := p.option()
+		if _, twice := into[key]; twice {
+			p.failAt(at, "the option "+key+" is given twice")
 		}
 		into[key] = value
 	})
+}
+
+// option reads 'key' = 'value'; the value may also be a number or a word.
+func (p *commandParser) option() (key, value string) {
+	key = p.key()
+	if !p.take("=") && p.peek().Kind != String { // Spark does without
+		p.wanted("=")
+	}
+	switch t := p.peek(); t.Kind {
+	case String:
+		value = p.next().Name()
+	case Numeral, Word:
+		value = p.next().Text
+	default:
+		p.wanted("the value of " + key)
+	}
+	return key, value
 }
 
 func (p *commandParser) command() Command {
@@ -166,90 +189,65 @@ func (p *commandParser) command() Command {
 		return p.drop()
 	case "ALTER":
 		return p.alter()
+	case "COMMENT":
+		return p.commentOn()
 	case "USE":
-		if p.peek().Is("CATALOG") {
-			p.unsupported("USE CATALOG: the warehouse that was opened is the only catalog")
-		}
 		if p.ahead(1).Text != "" {
-			p.oneOf("DATABASE", "SCHEMA")
+			if p.take("CATALOG") {
+				return UseCatalog{p.single()}
+			}
+			p.databaseWord()
 		}
-		return Use{p.name()}
+		return Use{p.path()}
 	case "SHOW":
 		return p.show()
 	case "DESCRIBE", "DESC":
-		if p.ahead(1).Text != "" {
-			p.take("TABLE")
-		}
-		p.oneOf("EXTENDED")
-		return Describe{p.path()}
+		return p.describe()
 	case "INSERT":
 		return p.insert()
 	}
 	p.at--
-	if word == "" {
+	switch {
+	case word == "":
 		p.fail("an empty statement")
-	} else {
+	case slices.Contains(otherStatements, word):
 		p.unsupported("the statement " + word)
+	default:
+		p.fail("no statement begins with " + p.peek().Text)
 	}
 	return nil
 }
 
+// otherStatements begin with words that mean something elsewhere.
+var otherStatements = []string{
+	"ADD", "ANALYZE", "ATTACH", "BEGIN", "CACHE", "CALL", "CHECKPOINT", "CLEAR", "COMMIT", "COMPILE", "COPY", "DEALLOCATE", "DELETE", "DETACH",
+	"EXECUTE", "EXPORT", "GRANT", "IMPORT", "INSTALL", "KILL", "LIST", "LOAD", "LOCK", "MERGE", "MSCK", "PIVOT", "PRAGMA", "PREPARE", "REFRESH",
+	"REPAIR", "REPLACE", "RESET", "REVOKE", "ROLLBACK", "SET", "START", "STOP", "SUMMARIZE", "TRUNCATE", "UNCACHE", "UNLOAD", "UNLOCK", "UNPIVOT",
+	"UPDATE", "UPSERT", "VACUUM",
+}
+
+// databaseWord takes one of the words for a database.
+func (p *commandParser) databaseWord() bool {
+	return p.oneOf("DATABASE", "SCHEMA", "NAMESPACE") != ""
+}
+
 func (p *commandParser) drop() Command {
-	switch p.oneOf("DATABASE", "SCHEMA", "TABLE") {
-	case "":
-		p.unsupported("DROP " + strings.ToUpper(p.peek().Text))
-		return nil
-	case "TABLE":
+	switch {
+	case p.take("TABLE"):
 		exists := p.take("IF", "EXISTS")
 		d := DropTable{p.path(), exists}
 		p.oneOf("PURGE")
 		return d
+	case p.take("CATALOG"):
+		exists := p.take("IF", "EXISTS")
+		return DropCatalog{p.single(), exists}
+	case p.databaseWord():
+		exists := p.take("IF", "EXISTS")
+		d := DropDatabase{Name: p.path(), IfExists: exists}
+		d.Cascade = p.oneOf("CASCADE", "RESTRICT") == "CASCADE"
+		return d
 	}
-	exists := p.take("IF", "EXISTS")
-	d := DropDatabase{Name: p.name(), IfExists: exists}
-	d.Cascade = p.oneOf("CASCADE", "RESTRICT") == "CASCADE"
-	return d
-}
-
-func (p *commandParser) alter() Command {
-	if !p.take("TABLE") {
-		p.unsupported("ALTER " + strings.ToUpper(p.peek().Text))
-		return nil
-	}
-	name := p.path()
-	switch {
-	case p.take("SET"):
-		p.oneOf("TBLPROPERTIES", "OPTIONS")
-		c := SetOptions{name, map[string]string{}}
-		p.options(c.Options)
-		return c
-	case p.take("RESET"), p.take("UNSET", "TBLPROPERTIES"), p.take("UNSET"):
-		c := ResetOptions{Name: name}
-		p.list(func() { c.Keys = append(c.Keys, p.key()) })
-		return c
-	case p.take("RENAME", "TO"):
-		return RenameTable{name, p.path()}
-	}
-	p.unsupported("ALTER TABLE … " + strings.ToUpper(p.peek().Text) + " in SQL: `tarn table alter` adds, renames and drops columns; SET, RESET and RENAME TO work here")
-	return nil
-}
-
-func (p *commandParser) show() Command {
-	switch p.oneOf("DATABASES", "SCHEMAS", "TABLES", "PARTITIONS", "CREATE") {
-	case "DATABASES", "SCHEMAS":
-		return ShowDatabases{}
-	case "TABLES":
-		if p.oneOf("FROM", "IN") != "" {
-			return ShowTables{p.name()}
-		}
-		return ShowTables{}
-	case "PARTITIONS":
-		return ShowPartitions{p.path()}
-	case "CREATE":
-		p.expect("TABLE")
-		return ShowCreateTable{p.path()}
-	}
-	p.unsupported("SHOW " + strings.ToUpper(p.peek().Text))
+	p.unsupported("DROP " + strings.ToUpper(p.peek().Text))
 	return nil
 }
 
@@ -261,18 +259,42 @@ func (p *commandParser) insert() Command {
 	if p.ahead(1).Kind == Word || p.ahead(1).Kind == Quoted {
 		p.take("TABLE")
 	}
-	c := Insert{NameAt: p.peek().Start, Name: p.path()}
-	if p.peek().Is("PARTITION") {
-		p.unsupported("INSERT INTO … PARTITION")
+	c := Insert{Name: p.path()}
+	if p.take("PARTITION") {
+		c.Partition = p.partition(true)
 	}
 	if p.peek().Is("(") && !p.startsQuery(1) {
-		c.Columns = p.names()
+		p.list(func() { c.Columns = append(c.Columns, p.single()) })
 	}
 	if !p.startsQuery(0) && p.err == nil {
 		p.wanted("VALUES or SELECT")
 	}
 	c.QueryAt = p.peek().Start
 	return c
+}
+
+// partition reads (column = literal, …). With bare, a column may stand without a
+// value; its rows bring it, and it is left out.
+func (p *commandParser) partition(bare bool) []PartitionValue {
+	var out []PartitionValue
+	p.list(func() {
+		v := PartitionValue{Column: p.single()}
+		if bare && (p.peek().Is(",") || p.peek().Is(")")) {
+			return
+		}
+		p.expect("=")
+		first := p.peek()
+		if first.Is("NULL") {
+			p.unsupported("a partition given as NULL")
+		}
+		text := p.literal("a partition's value")
+		if p.err != nil {
+			return
+		}
+		v.Text, v.ValueAt, v.Value = *text, first.Start, p.text[first.Start:p.tokens[p.at-1].End()]
+		out = append(out, v)
+	})
+	return out
 }
 
 func (p *commandParser) startsQuery(n int) bool {

@@ -7,19 +7,22 @@ import (
 )
 
 func (p *commandParser) create() Command {
-	switch p.oneOf("DATABASE", "SCHEMA", "TABLE", "CATALOG") {
-	case "DATABASE", "SCHEMA":
+	switch {
+	case p.databaseWord():
 		exists := p.take("IF", "NOT", "EXISTS")
-		c := CreateDatabase{p.name(), exists}
+		c := CreateDatabase{p.path(), exists}
 		if p.peek().Is("COMMENT") || p.peek().Is("WITH") || p.peek().Is("LOCATION") {
 			p.unsupported("CREATE DATABASE … " + strings.ToUpper(p.peek().Text))
 		}
 		return c
-	case "TABLE":
+	case p.take("TABLE"):
 		return p.createTable()
-	case "CATALOG":
-		p.at--
-		p.unsupported("CREATE CATALOG: the warehouse that was opened is the only catalog")
+	case p.take("CATALOG"):
+		exists := p.take("IF", "NOT", "EXISTS")
+		c := CreateCatalog{Name: p.single(), IfNotExists: exists, Options: map[string]string{}}
+		p.expect("WITH")
+		p.options(c.Options)
+		return c
 	}
 	p.unsupported("CREATE " + strings.ToUpper(p.peek().Text))
 	return nil
@@ -114,7 +117,10 @@ func (p *commandParser) column(c *CreateTable) {
 }
 
 // defaultValue reads a literal; NULL is no default.
-func (p *commandParser) defaultValue() *string {
+func (p *commandParser) defaultValue() *string { return p.literal("a default") }
+
+// literal reads the text of a literal, nil for NULL. what names it in an error.
+func (p *commandParser) literal(what string) *string {
 	sign := p.oneOf("-", "+")
 	switch t := p.peek(); {
 	case t.Kind == String && t.Text[0] == '\'' && sign == "":
@@ -134,12 +140,12 @@ func (p *commandParser) defaultValue() *string {
 		text := p.stringLiteral()
 		return &text
 	}
-	p.unsupported("a default that is no literal")
+	p.unsupported(what + " that is no literal")
 	return nil
 }
 
 // columnEnd are the words that can follow a column's type.
-var columnEnd = []string{"NOT", "NULL", "COMMENT", "DEFAULT", "PRIMARY", "METADATA"}
+var columnEnd = []string{"NOT", "NULL", "COMMENT", "DEFAULT", "PRIMARY", "METADATA", "FIRST", "AFTER", "SET", "DROP"}
 
 // columnType reads a type, of Flink or of Spark, up to what follows it.
 func (p *commandParser) columnType() types.Type {

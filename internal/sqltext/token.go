@@ -19,6 +19,9 @@ const (
 	Numeral
 	// Symbol is one character of anything else, or a comparison of several.
 	Symbol
+	// Hint is the comment /*+ OPTIONS(…) */, in which Flink reads options of a table.
+	// Other comments are no tokens.
+	Hint
 	// Unfinished is a quote or comment whose end is missing; it is the last token.
 	Unfinished
 )
@@ -73,6 +76,9 @@ func next(s string) (n int, kind Kind, skip bool) {
 		return len(s), 0, true
 	case strings.HasPrefix(s, "/*"):
 		n, closed := blockComment(s)
+		if closed && isHint(s[:n]) {
+			return n, Hint, false
+		}
 		return n, Unfinished, closed
 	case c == '\'':
 		return quoted(s, 0, false, String)
@@ -103,6 +109,13 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isWordStart(c byte) bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf
+}
+
+func isHint(comment string) bool {
+	inside, ok := strings.CutPrefix(comment, "/*+")
+	const word = "OPTIONS"
+	inside = strings.TrimSpace(inside)
+	return ok && len(inside) >= len(word) && strings.EqualFold(inside[:len(word)], word)
 }
 
 func blockComment(s string) (n int, closed bool) {

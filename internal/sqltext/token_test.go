@@ -17,6 +17,7 @@ func TestLex(t *testing.T) {
 		{"1.5e-3+.5 2e x_1", "N:1.5e-3 S:+ N:.5 N:2 W:e W:x_1"},
 		{"'it''s' e'\\'' $$a;b$$ $t$ $$ $t$ $1", "T:'it''s' T:e'\\'' T:$$a;b$$ T:$t$ $$ $t$ S:$ N:1"},
 		{"a<=b<>c::int=>d /* x /* y */ z */ größe", "W:a S:<= W:b S:<> W:c S::: W:int S:=> W:d W:größe"},
+		{"a /*+ options('x' = '1') */ b /*+ BROADCAST(a) */ /*+", "W:a H:/*+ options('x' = '1') */ W:b U:/*+"},
 		{"a 'b", "W:a U:'b"},
 		{"a /* b", "W:a U:/* b"},
 		{"a $$b", "W:a U:$$b"},
@@ -27,7 +28,7 @@ func TestLex(t *testing.T) {
 			if c.src[tok.Start:tok.End()] != tok.Text {
 				t.Errorf("%q: token %q is not at %d", c.src, tok.Text, tok.Start)
 			}
-			got = append(got, "WQTNSU"[tok.Kind:tok.Kind+1]+":"+tok.Text)
+			got = append(got, "WQTNSHU"[tok.Kind:tok.Kind+1]+":"+tok.Text)
 		}
 		if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
 			t.Errorf("%q: %s", c.src, d)

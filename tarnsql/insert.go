@@ -1,0 +1,194 @@
+//go:build cgo && !tarn_nosql
+
+package tarnsql
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// insertion is where the columns of an INSERT go.
+type insertion struct {
+	fields []types.Field // of the query's columns, in their order
+	fixed  []types.Field // of the values of PARTITION (…)
+}
+
+// columnError is an error about a column that stands at a place.
+type columnError struct {
+	error
+	at int
+}
+
+// insertColumns finds the columns that an INSERT names.
+func insertColumns(t table.Table, c sqltext.Insert) (*insertion, error) {
+	s := t.Schema()
+	out := &insertion{}
+	taken := map[string]bool{}
+	find := func(n sqltext.Name) (types.Field, error) {
+		fail := func(cause string) (types.Field, error) {
+			return types.Field{}, &columnError{tarnerr.New(tarnerr.Invalid, "inserting rows", cause, "table", t.Name(), "column", n.Text), n.At}
+		}
+		f, ok := foldedField(s.Fields, n.Text)
+		switch {
+		case !ok:
+			return fail("no such column")
+		case taken[f.Name]:
+			return fail("the column is named twice")
+		}
+		taken[f.Name] = true
+		return f, nil
+	}
+	for _, p := range c.Partition {
+		f, err := find(p.Column)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(s.PartitionKeys, f.Name) {
+			return nil, &columnError{tarnerr.New(tarnerr.Invalid, "inserting rows", "the column is no partition key", "table", t.Name(), "column", f.Name), p.Column.At}
+		}
+		out.fixed = append(out.fixed, f)
+	}
+	if c.Columns == nil {
+		for _, f := range s.Fields {
+			if !taken[f.Name] {
+				out.fields = append(out.fields, f)
+			}
+		}
+		return out, nil
+	}
+	for _, n := range c.Columns {
+		f, err := find(n)
+		if err != nil {
+			return nil, err
+		}
+		out.fields = append(out.fields, f)
+	}
+	return out, nil
+}
+
+// prefix makes edits that leave the query of an INSERT, and select the values of
+// PARTITION (…) as they stand before it, behind its columns.
+func (in *insertion) prefix(c sqltext.Insert, end int) []edit {
+	if c.Partition == nil {
+		return []edit{{0, c.QueryAt, ""}}
+	}
+	edits := []edit{{0, c.Partition[0].ValueAt, "SELECT *, CAST("}}
+	for i, p := range c.Partition {
+		after := p.ValueAt + len(p.Value)
+		cast := " AS " + castName(in.fixed[i].Type) + ")"
+		if i == len(c.Partition)-1 {
+			edits = append(edits, edit{after, c.QueryAt, cast + " FROM ("})
+		} else {
+			edits = append(edits, edit{after, c.Partition[i+1].ValueAt, cast + ", CAST("})
+		}
+	}
+	return append(edits, edit{end, end, "\n)"})
+}
+
+// insert writes the rows of a query and returns when they are committed.
+func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Result, error) {
+	const op = "inserting rows"
+	t, err := db.lookup(ctx, c.Name.Parts, opened{})
+	if err != nil {
+		return nil, withPlace(err, source, c.Name.At)
+	}
+	into, err := insertColumns(t, c)
+	if err != nil {
+		var at *columnError
+		if errors.As(err, &at) {
+			return nil, withPlace(at.error, source, at.at)
+		}
+		return nil, err
+	}
+	// What is wrong with the rows and has no place of its own is wrong with the query.
+	place := func(err error) error {
+		if tarnerr.KindOf(err) == tarnerr.Invalid {
+			return placeUnlessPlaced(err, source, c.QueryAt)
+		}
+		return err
+	}
+	edits := append(castValues(source.text, c.QueryAt, into.fields), into.prefix(c, len(source.text))...)
+	rows, err := db.query(ctx, source.apply(edits), append(into.fields, into.fixed...))
+	if err != nil {
+		return nil, place(err)
+	}
+	defer rows.Close()
+	w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	out := &Result{Statement: "INSERT"}
+	for {
+		rec, err := rows.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			out.Count += rec.NumRows()
+			err = w.Write(ctx, rec)
+		}
+		if err != nil {
+			return nil, place(tarnerr.Trace(op, err, "table", t.Name()))
+		}
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if out.Count == 0 {
+		return out, nil
+	}
+	if out.Report, err = w.Commit(ctx); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.Name())
+	}
+	return out, nil
+}
+
+// castValues casts each value of VALUES (…), (…) to its column: by itself DuckDB
+// would first bring all rows to one type of its own choice, and lose digits.
+// DEFAULT becomes NULL, which the table's writer replaces.
+func castValues(text string, at int, fields []types.Field) []edit {
+	var edits []edit
+	tokens := sqltext.Lex(text)
+	i := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.Start == at })
+	if i < 0 || !tokens[i].Is("VALUES") {
+		return nil
+	}
+	for i++; i < len(tokens) && tokens[i].Is("("); i++ {
+		end := closing(tokens, i)
+		if end == len(tokens) {
+			return nil
+		}
+		column, depth, first := 0, 0, i+1
+		for k := i + 1; k <= end; k++ {
+			switch t := tokens[k]; {
+			case t.Is("(") || t.Is("[") || t.Is("{"):
+				depth++
+			case k < end && (t.Is(")") || t.Is("]") || t.Is("}")):
+				depth--
+			case k == end || t.Is(",") && depth == 0:
+				if first < k && column < len(fields) {
+					from, to := tokens[first].Start, tokens[k-1].End()
+					if first == k-1 && tokens[first].Is("DEFAULT") {
+						edits = append(edits, edit{from, to, "NULL"})
+					} else {
+						edits = append(edits, edit{from, from, "CAST("}, edit{to, to, " AS " + castName(fields[column].Type) + ")"})
+					}
+				}
+				column++
+				first = k + 1
+			}
+		}
+		if i = end + 1; i >= len(tokens) || !tokens[i].Is(",") {
+			break
+		}
+	}
+	return edits
+}
