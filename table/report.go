@@ -30,6 +30,9 @@ type CommitReport struct {
 	Rewritten int64 `json:"manifestBytesRewritten,omitempty"`
 	// RolledBack are the ids of compactions that were undone to make room.
 	RolledBack []int64 `json:"rolledBack,omitempty"`
+	// Compaction says why the compaction that came with the rows did not land: the
+	// rows did, and a compaction can be made again. "" otherwise.
+	Compaction string `json:"compactionFailed,omitempty"`
 	// Already is true when nothing was published because this user had committed
 	// the identifier before.
 	Already bool `json:"alreadyCommitted,omitempty"`

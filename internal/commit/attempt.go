@@ -30,6 +30,8 @@ type tries struct {
 	intended bool               // an intent is recorded
 	promised int64              // the base it names
 	gone     bool               // the table that was opened is not there any more
+	asked    bool               // whether an earlier process left an intent is known
+	earlier  *intent            // the one it left
 }
 
 // built is the metadata of one try and what became of it.
@@ -63,8 +65,12 @@ func (t *tries) run(ctx context.Context) (landed *snapshot.Snapshot, already boo
 			break
 		}
 	}
-	if landed == nil && t.inDoubt() {
+	switch {
+	case landed == nil && t.inDoubt():
 		landed, err = t.lastLook(ctx, err)
+	case landed == nil:
+		landed, err = t.lookEarlier(ctx, err)
+		already = landed != nil
 	}
 	return landed, already, err
 }
@@ -142,7 +148,7 @@ func (t *tries) publishOnce(ctx context.Context, b *built) (Outcome, error) {
 	if err == nil {
 		err = tarnerr.New(tarnerr.Ambiguous, "publishing snapshot", "the publisher does not know", "snapshot", b.next.ID)
 	}
-	b.doubtful = inDoubt(err)
+	b.doubtful = b.doubtful || inDoubt(err) // of a try before on the same id
 	return Unknown, err
 }
 
@@ -339,6 +345,9 @@ func (t *tries) identity() identity {
 	for _, d := range t.drafts {
 		id.deltas = append(id.deltas, d.delta)
 	}
+	if t.earlier != nil {
+		id.deltas = append(id.deltas, t.earlier.deltas()...)
+	}
 	return id
 }
 
@@ -354,7 +363,7 @@ func (t *tries) inDoubt() bool {
 // look finds out whether an earlier try has landed after all (P7), and settles
 // those whose id holds another commit's snapshot.
 func (t *tries) look(ctx context.Context, latest *snapshot.Snapshot) (*snapshot.Snapshot, error) {
-	if !t.inDoubt() {
+	if !t.inDoubt() && t.earlier == nil {
 		return nil, nil
 	}
 	found, err := search(ctx, t.c.snapshots, t.identity(), t.first, latest)
@@ -435,6 +444,9 @@ func (t *tries) intent() intent {
 		User: t.req.User, Identifier: t.req.Identifier, Kind: t.work.change.kind, Base: t.first,
 		Files: make([]string, 0, len(files)), Millis: t.start.UnixMilli(),
 	}
+	if t.earlier != nil {
+		i.Base, i.Earlier = min(i.Base, t.earlier.Base), t.earlier.deltas()
+	}
 	for _, d := range t.drafts {
 		if i.Delta != "" {
 			i.Earlier = append(i.Earlier, i.Delta)
@@ -461,6 +473,7 @@ func (t *tries) intend(ctx context.Context, latest *snapshot.Snapshot, b *built)
 	}
 	t.intended = true // from here on there may be one
 	earlier, err := t.c.intents.record(ctx, mine)
+	t.asked, t.earlier = err == nil, earlier
 	if err != nil || earlier == nil {
 		return nil, beforeEffect(err)
 	}
@@ -469,5 +482,6 @@ func (t *tries) intend(ctx context.Context, latest *snapshot.Snapshot, b *built)
 		t.intended = err == nil // one in doubt is kept
 		return found, err
 	}
-	return nil, beforeEffect(t.c.intents.replace(ctx, mine))
+	// A request of that process may still be under way: its name stays on record.
+	return nil, beforeEffect(t.c.intents.replace(ctx, t.intent()))
 }

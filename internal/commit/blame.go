@@ -43,7 +43,7 @@ func (t *tries) refusal(ctx context.Context, base *snapshot.Snapshot, ch *change
 	if len(files) > 0 {
 		kv = append(kv, "files", strings.Join(files, ", "))
 	}
-	kv = append(kv, "user", t.req.User, "base", idOf(base))
+	kv = append(kv, "base", idOf(base)) // the user is told with the commit
 	if other != nil {
 		kv = append(kv, "other user", other.CommitUser, "other commit", other.CommitKind, "other snapshot", other.ID)
 	} else if base != nil {

@@ -83,6 +83,19 @@ func changesOf(messages []*commitmsg.Message, buckets int32) (written, compacted
 	return written, compacted
 }
 
+// Compactions are the messages without what was written: to abort a compaction
+// that did not land beside the rows that did.
+func Compactions(messages []*commitmsg.Message) (out []*commitmsg.Message) {
+	for _, m := range messages {
+		out = append(out, &commitmsg.Message{
+			Partition: m.Partition, Bucket: m.Bucket, TotalBuckets: m.TotalBuckets,
+			CompactBefore: m.CompactBefore, CompactAfter: m.CompactAfter, CompactChangelog: m.CompactChangelog,
+			CompactNewIndex: m.CompactNewIndex, CompactDeletedIndex: m.CompactDeletedIndex,
+		})
+	}
+	return out
+}
+
 // removes reports that the change removes files or rows.
 func (c *change) removes() bool {
 	return c.changesVectors() || slices.ContainsFunc(c.files, func(e manifest.Entry) bool { return e.Kind == manifest.Delete })

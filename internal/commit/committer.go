@@ -116,11 +116,16 @@ type Request struct {
 	Check bool
 	// Overwrite makes the commit replace what partitions hold; nil adds to it.
 	Overwrite *Overwrite
+	// First says that nobody has tried this commit before. Without it a commit that
+	// fails has to find out what became of earlier tries before it may say so.
+	First bool
 }
 
 // Commit makes the messages visible. It returns when they are, or with the
-// error; the report says in either case how it went. Files of the messages are
-// never deleted here.
+// error; the report says in either case how it went. When what was written has
+// landed and the compaction that came with it certainly has not, the report alone
+// tells (Report.Compaction): its files can be aborted with [Compactions]. Files of
+// the messages are never deleted here.
 func (c *Committer) Commit(ctx context.Context, req Request) (*Report, error) {
 	start := c.cfg.Env.Now()
 	report := &Report{User: req.User, Identifier: req.Identifier, Status: Succeeded}
@@ -157,8 +162,16 @@ func (c *Committer) commit(ctx context.Context, req Request, report *Report) err
 	case <-ctx.Done():
 		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for other commits", ctx.Err())
 	}
-	for _, w := range todo {
-		if err := c.publish(ctx, req, w, report); err != nil {
+	for i, w := range todo {
+		err := c.publish(ctx, req, w, report)
+		if i > 0 && err != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {
+			// What was written is there, so the commit has not failed: a compaction
+			// changes no row and can be made again.
+			report.Compaction = err
+			c.warn("committing compaction", err)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -95,6 +95,15 @@ func (s *situation) missing(merged []paired) *conflict {
 		return nil
 	}
 	first := gone[0]
+	for _, e := range merged {
+		// With another vector than the change knows the file is there.
+		if e.Kind == manifest.Add && e.File.FileName == first.File.FileName && e.Entry.Identity() == first.Entry.Identity() {
+			return &conflict{
+				check: DeletionVector, partition: first.Partition, bucket: first.Bucket, level: -1, files: []string{first.File.FileName},
+				what: "rows of a file that this commit changes were deleted by another commit",
+			}
+		}
+	}
 	c := &conflict{
 		check: FileDeletion, partition: first.Partition, bucket: first.Bucket, level: first.File.Level,
 		what: "files that this commit removes are not there any more",

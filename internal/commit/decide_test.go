@@ -23,7 +23,7 @@ import (
 // TestDecisions runs the pure decisions of a commit on text, without any storage:
 // how messages become snapshots, what is refused, how long to wait.
 func TestDecisions(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/decide", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "changes":

@@ -49,6 +49,19 @@ type table struct {
 	alloc     memory.Allocator
 	lists     *manifest.ListCache
 	snapshots *snapshot.Store
+	restore   write.Restorer // nil looks into the table
+	rollback  commit.Rollbacker
+}
+
+// nothingHeld is the Restorer of overwrites.
+type nothingHeld struct{}
+
+func (nothingHeld) Restore(_ context.Context, _ int32, buckets []write.Bucket) ([]write.Held, error) {
+	held := make([]write.Held, len(buckets))
+	for i := range held {
+		held[i].MaxSequence = -1
+	}
+	return held, nil
 }
 
 func spec(keyed bool, options map[string]string) schema.Spec {
@@ -105,9 +118,13 @@ func (tb *table) manifests() *manifest.Store {
 
 func (tb *table) writer() *write.Writer {
 	tb.t.Helper()
+	restore := tb.restore
+	if restore == nil {
+		restore = write.NewRestorer(tb.snapshots, tb.manifests())
+	}
 	w, err := write.New(write.Config{
 		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Options: tb.opts, Format: parquet.New(),
-		Restore: write.NewRestorer(tb.snapshots, tb.manifests()),
+		Restore: restore,
 		Env:     tb.env, Mem: tb.alloc, Listener: tb.listener,
 	})
 	if err != nil {
@@ -128,7 +145,7 @@ func (tb *table) committer() *commit.Committer {
 func (tb *table) newCommitter() (*commit.Committer, error) {
 	return commit.New(commit.Config{
 		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Snapshots: tb.snapshots, Options: tb.opts,
-		Env: tb.env, Publisher: tb.pub, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
+		Env: tb.env, Publisher: tb.pub, Rollback: tb.rollback, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
 	})
 }
 
@@ -188,7 +205,7 @@ func rows(t testing.TB, fio fileio.FileIO, at layout.Table) []string {
 	if latest == nil {
 		return nil
 	}
-	keyed := tb.schema.HasPrimaryKey()
+	keyed := tb.schema.HasPrimaryKey() // of tables without partitions
 	type version struct {
 		seq  int64
 		text string
@@ -233,6 +250,16 @@ func (tb *table) live(s *snapshot.Snapshot) []manifest.Entry {
 	return entries
 }
 
+// partition is the directory of an entry's partition.
+func (tb *table) partition(e manifest.Entry) string {
+	tb.t.Helper()
+	p, err := layout.NewPartitioner(tb.schema.Select(tb.schema.PartitionKeys), "", true).Path(e.Partition)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	return p
+}
+
 // each calls f with the rows of one file.
 func (tb *table) each(e manifest.Entry, f func(k int64, v string, seq int64)) {
 	tb.t.Helper()
@@ -242,11 +269,11 @@ func (tb *table) each(e manifest.Entry, f func(k int64, v string, seq int64)) {
 		Format: func(string) (fileformat.Format, error) { return parquet.New(), nil },
 		Schema: tb.schemas.Get,
 	}
-	cols := slices.Clone(tb.schema.Fields)
+	cols := slices.Clone(tb.schema.Fields[:2])
 	if tb.schema.HasPrimaryKey() {
 		cols = append(cols, types.SequenceNumberField())
 	}
-	r, err := src.Open(ctx, tb.place.BucketDir("", e.Bucket), e.File, run.Request{Columns: cols})
+	r, err := src.Open(ctx, tb.place.BucketDir(tb.partition(e), e.Bucket), e.File, run.Request{Columns: cols})
 	if err != nil {
 		tb.t.Fatal(err)
 	}
@@ -281,7 +308,14 @@ func check(t testing.TB, fs *mem.FS, intents int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, size := range map[string]*int64{s.BaseManifestList: s.BaseManifestListSize, s.DeltaManifestList: s.DeltaManifestListSize} {
+		lists := map[string]*int64{s.BaseManifestList: s.BaseManifestListSize, s.DeltaManifestList: s.DeltaManifestListSize}
+		if s.ChangelogManifestList != nil {
+			lists[*s.ChangelogManifestList] = s.ChangelogManifestListSize
+		}
+		if s.IndexManifest != nil {
+			want[*s.IndexManifest] = true
+		}
+		for name, size := range lists {
 			want[name] = true
 			metas, err := m.ReadList(ctx, name, size)
 			if err != nil {

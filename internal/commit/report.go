@@ -35,6 +35,8 @@ type Report struct {
 	Rewritten int64
 	// RolledBack are the ids of compactions that were undone to make room.
 	RolledBack []int64
+	// Compaction is why the compaction of a commit did not land whose rows did.
+	Compaction error
 	// Already is true when nothing was published because this user had committed
 	// the identifier before.
 	Already bool

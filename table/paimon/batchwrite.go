@@ -38,7 +38,7 @@ func (w *batchWrite) Commit(ctx context.Context) (*table.CommitReport, error) {
 		return nil, err
 	}
 	w.end("it was committed")
-	report, err := w.commit(ctx, table.BatchIdentifier, messages)
+	report, err := w.commit(ctx, table.BatchIdentifier, messages, true)
 	if err != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {
 		w.table.warn("removing files of a failed commit", w.discard(ctx, messages))
 	}

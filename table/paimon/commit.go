@@ -35,16 +35,21 @@ func (t *Table) Commit(ctx context.Context, c table.Committable) (*table.CommitR
 	if err != nil {
 		return nil, err
 	}
-	return t.commit(ctx, committer, c, messages)
+	return t.commit(ctx, committer, c, messages, false)
 }
 
-// commit hands messages to the commit stage and translates its report.
-func (t *Table) commit(ctx context.Context, committer *commit.Committer, c table.Committable, messages []*commitmsg.Message) (*table.CommitReport, error) {
-	return reportOf(committer.Commit(ctx, commit.Request{
+// commit hands messages to the commit stage and translates its report. first
+// says that they have not been handed over before.
+func (t *Table) commit(ctx context.Context, committer *commit.Committer, c table.Committable, messages []*commitmsg.Message, first bool) (*table.CommitReport, error) {
+	r, err := committer.Commit(ctx, commit.Request{
 		User: c.User, Identifier: c.Identifier, Messages: messages,
 		Watermark: c.Watermark, Properties: c.Properties,
-		Empty: t.commitsEmpty(c.Identifier), Check: c.Check, Overwrite: t.overwrite(c.Overwrite),
-	}))
+		Empty: t.commitsEmpty(c.Identifier), Check: c.Check, Overwrite: t.overwrite(c.Overwrite), First: first,
+	})
+	if r != nil && r.Compaction != nil {
+		t.warn("removing files of a failed compaction", committer.AbortMessages(context.WithoutCancel(ctx), commit.Compactions(messages)))
+	}
+	return reportOf(r, err)
 }
 
 // reportOf translates what the commit stage says.
@@ -57,6 +62,9 @@ func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 		Attempts: make([]table.Attempt, len(r.Attempts)), Snapshots: r.IDs(),
 		FilesAdded: r.FilesAdded, FilesGone: r.FilesGone, Rows: r.Rows, Bytes: r.Bytes,
 		Elapsed: r.Elapsed, Rewritten: r.Rewritten, RolledBack: r.RolledBack, Already: r.Already,
+	}
+	if r.Compaction != nil {
+		out.Compaction = r.Compaction.Error()
 	}
 	for i, a := range r.Attempts {
 		out.Attempts[i] = table.Attempt(a)

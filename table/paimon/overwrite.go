@@ -48,7 +48,8 @@ func (t *Table) remove(ctx context.Context, partitions []map[string]string, opts
 	if err != nil {
 		return nil, err
 	}
-	if opts.User == "" {
+	drawn := opts.User == ""
+	if drawn {
 		opts.User = t.drawUser()
 	}
 	if opts.Identifier == 0 {
@@ -56,7 +57,7 @@ func (t *Table) remove(ctx context.Context, partitions []map[string]string, opts
 	}
 	return reportOf(committer.Commit(ctx, commit.Request{
 		User: opts.User, Identifier: opts.Identifier, Watermark: opts.Watermark, Properties: opts.Properties,
-		Overwrite: &commit.Overwrite{Partitions: partitions},
+		Overwrite: &commit.Overwrite{Partitions: partitions}, First: drawn,
 	}))
 }
 

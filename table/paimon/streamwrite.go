@@ -93,7 +93,7 @@ func (w *streamWrite) Commit(ctx context.Context, identifier int64) (*table.Comm
 		return nil, err
 	}
 	w.pending = append(w.pending, messages...)
-	report, err := w.commit(ctx, identifier, w.pending)
+	report, err := w.commit(ctx, identifier, w.pending, false)
 	switch {
 	case err == nil:
 		w.last, w.hasLast, w.pending = identifier, true, nil

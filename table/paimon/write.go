@@ -82,10 +82,10 @@ func (w *writing) prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	return m, tarnerr.Trace(op, err, "table", w.table.name)
 }
 
-func (w *writing) commit(ctx context.Context, identifier int64, messages []*commitmsg.Message) (*table.CommitReport, error) {
+func (w *writing) commit(ctx context.Context, identifier int64, messages []*commitmsg.Message, first bool) (*table.CommitReport, error) {
 	return w.table.commit(ctx, w.committer, table.Committable{
 		User: w.user, Identifier: identifier, Watermark: w.opts.Watermark, Properties: w.opts.Properties, Overwrite: w.opts.Overwrite,
-	}, messages)
+	}, messages, first)
 }
 
 // discard removes the files of messages that certainly are not committed.
