@@ -29,7 +29,13 @@ type writer struct {
 	f    *os.File // nil after Close or Abort
 	path string
 	err  error // first failed write: Close must not pass over it
+	size int64
+	sent int64 // bytes from the start that are on their way to the disk
 }
+
+// early is how many bytes a large file gathers before they are sent to the disk
+// while it is still being written, so that little is left when it is synced.
+const early = 1 << 20
 
 func (w *writer) Write(p []byte) (int, error) {
 	const op = "writing file"
@@ -42,6 +48,10 @@ func (w *writer) Write(p []byte) (int, error) {
 		if w.err == nil {
 			w.err = err
 		}
+	}
+	if w.size += int64(n); w.fs.durable && w.size-w.sent >= early {
+		sendEarly(w.f, w.sent, w.size-w.sent)
+		w.sent = w.size
 	}
 	return n, err
 }

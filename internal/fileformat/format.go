@@ -60,6 +60,10 @@ type WriteOptions struct {
 	Mem     memory.Allocator
 	// Workers encode columns side by side; 0 and 1 encode on the calling goroutine.
 	Workers int
+	// Hold is how many bytes of batches a writer may keep by reference before it
+	// encodes them, so that the end of a file can be encoded column by column and
+	// written while it is encoded; 0 encodes batches as they come.
+	Hold int64
 }
 
 // Writer writes one data file. Not safe for concurrent use.

@@ -24,8 +24,9 @@ import (
 const flushRows = 16 << 10
 
 // flush writes what is buffered to data files, buckets side by side, and
-// empties the buffer.
-func (w *Writer) flush(ctx context.Context) error {
+// empties the buffer. The last flush before a commit finishes the files of append
+// tables too.
+func (w *Writer) flush(ctx context.Context, last bool) error {
 	if w.buffer.rows() == 0 {
 		return nil
 	}
@@ -43,6 +44,7 @@ func (w *Writer) flush(ctx context.Context) error {
 		return err
 	}
 	w.spec.Encoding.Workers = max(1, w.cfg.Workers/len(active))
+	w.spec.Encoding.Hold = w.hold(len(active), last)
 	var keys *loaded
 	if w.keyed {
 		var err error
@@ -64,7 +66,7 @@ func (w *Writer) flush(ctx context.Context) error {
 				if err := laneCtx.Err(); err != nil {
 					return tarnerr.Wrap(tarnerr.Unavailable, "flushing write buffer", err)
 				}
-				if err := w.flushGroup(laneCtx, w.router.groups[g], rows[g], keys, &scratch); err != nil {
+				if err := w.flushGroup(laneCtx, w.router.groups[g], rows[g], keys, last, &scratch); err != nil {
 					return err
 				}
 			}
@@ -81,7 +83,28 @@ func (w *Writer) flush(ctx context.Context) error {
 	return w.closeLargest(ctx)
 }
 
-func (w *Writer) flushGroup(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, scratch *[]item) error {
+const (
+	// holdGathered is what a file may hold of batches that were made for it.
+	holdGathered = 16 << 20
+	// holdBuffered is what it may hold of batches that are in the buffer anyway.
+	holdBuffered = 64 << 20
+)
+
+// hold is how many bytes a file may hold back so that its end is encoded column
+// by column: where it is finished in this flush.
+func (w *Writer) hold(buckets int, last bool) int64 {
+	switch {
+	case w.keyed:
+		return holdGathered
+	case !last:
+		return 0
+	case buckets == 1:
+		return holdBuffered
+	}
+	return holdGathered
+}
+
+func (w *Writer) flushGroup(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, last bool, scratch *[]item) error {
 	start := w.cfg.Env.Now()
 	before := len(g.files)
 	out := len(rows)
@@ -90,6 +113,9 @@ func (w *Writer) flushGroup(ctx context.Context, g *group, rows []batch.Ref, key
 		out, err = w.flushKeyed(ctx, g, rows, keys, scratch)
 	} else {
 		err = w.flushAppend(ctx, g, rows)
+		if err == nil && last {
+			err = w.finish(ctx, g)
+		}
 	}
 	w.told(g, g.files[before:], int64(len(rows)), int64(out), start, err)
 	return err
@@ -260,7 +286,7 @@ func (w *Writer) closeLargest(ctx context.Context) error {
 		held -= g.open.Size()
 		open = open[1:]
 		if err := w.finish(ctx, g); err != nil {
-			return err
+			return tarnerr.Trace("flushing write buffer", err, "table", w.cfg.Table)
 		}
 	}
 	return nil
@@ -278,13 +304,13 @@ func (w *Writer) finishOpen(ctx context.Context) error {
 			eg.Go(func() error { return w.finish(ctx, g) })
 		}
 	}
-	return eg.Wait()
+	return tarnerr.Trace("flushing write buffer", eg.Wait(), "table", w.cfg.Table)
 }
 
 func (w *Writer) finish(ctx context.Context, g *group) error {
 	files, err := g.open.Close(ctx)
 	if err != nil {
-		return tarnerr.Trace("flushing write buffer", err, "table", w.cfg.Table) // Abort removes what is there
+		return err // Abort removes what is there
 	}
 	g.open = nil
 	g.files = append(g.files, files...)

@@ -281,7 +281,7 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 		return nil
 	}
 	if w.buffer.rows() > 0 && w.buffer.bytes+n > w.set.WriteBufferSize {
-		if err := w.flush(ctx); err != nil {
+		if err := w.flush(ctx, false); err != nil {
 			return err
 		}
 	}
@@ -314,7 +314,7 @@ func (w *Writer) reserve(ctx context.Context, n int64) error {
 		return nil
 	}
 	if w.buffer.rows() > 0 {
-		if err := w.flush(ctx); err != nil {
+		if err := w.flush(ctx, false); err != nil {
 			return err
 		}
 	}
@@ -333,7 +333,7 @@ func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	if err := w.usable("preparing commit"); err != nil {
 		return nil, err
 	}
-	if err := w.flush(ctx); err != nil {
+	if err := w.flush(ctx, true); err != nil {
 		return nil, w.fail(err)
 	}
 	if err := w.finishOpen(ctx); err != nil {

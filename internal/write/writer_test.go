@@ -313,6 +313,44 @@ func TestBufferShape(t *testing.T) {
 	}
 }
 
+// The flush before a commit finishes the files of append tables, bucket by bucket,
+// and what a file may hold back depends on whose memory it is.
+func TestLastFlushFinishesFiles(t *testing.T) {
+	f := newFixture(t, schema.Spec{Fields: keyTable(nil).Fields})
+	defer f.alloc.AssertSize(t, 0)
+	var ends []event.FlushEnd
+	f.cfg.Listener = &event.Listener{FlushEnd: func(e event.FlushEnd) { ends = append(ends, e) }}
+	w := f.writer()
+	defer w.Close()
+	if err := f.write(w, nil, []types.Value{int64(1), "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.flush(context.Background(), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.write(w, nil, []types.Value{int64(2), "b"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := w.Prepare(context.Background())
+	if err != nil || len(m) != 1 || len(m[0].NewFiles) != 1 || m[0].NewFiles[0].RowCount != 2 {
+		t.Fatalf("%v, %v", m, err)
+	}
+	if len(ends) != 2 || ends[0].Files != 0 || ends[1].Files != 1 || ends[1].Bytes != m[0].NewFiles[0].FileSize {
+		t.Errorf("flushes: %+v", ends)
+	}
+	for _, c := range []struct {
+		keyed, last bool
+		buckets     int
+		want        int64
+	}{
+		{true, false, 1, holdGathered}, {true, true, 3, holdGathered}, {false, false, 1, 0}, {false, true, 1, holdBuffered}, {false, true, 2, holdGathered},
+	} {
+		if got := (&Writer{keyed: c.keyed}).hold(c.buckets, c.last); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
 func TestAbortRemovesEverything(t *testing.T) {
 	for _, spec := range []schema.Spec{keyTable(nil), {Fields: keyTable(nil).Fields}} {
 		f := newFixture(t, spec)
@@ -322,7 +360,7 @@ func TestAbortRemovesEverything(t *testing.T) {
 			if err := f.write(w, nil, []types.Value{int64(1), "a"}, []types.Value{int64(2), "b"}); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.flush(ctx); err != nil {
+			if err := w.flush(ctx, false); err != nil {
 				t.Fatal(err)
 			}
 		}

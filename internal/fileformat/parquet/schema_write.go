@@ -2,9 +2,8 @@ package parquet
 
 import (
 	"math/big"
-
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/schema"
+	"slices"
+	"strings"
 
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -22,48 +21,62 @@ type column struct {
 	def      int16 // definition level of "this value is not null"
 	rep      int16 // repetition level of the values below, if repeated
 	children []*column
-	leaf     int // index among the leaf columns of the file, -1 for groups
-	path     string
+	leaf     int      // index among the leaf columns of the file, -1 for groups
+	phys     physical // of leaves
+	width    int      // bytes of a value, 0 when they vary
+	path     []string
 }
 
-// messageType is the Parquet schema Paimon gives a file with these columns, and
-// the columns with their levels.
+func (c *column) dotted() string { return strings.Join(c.path, ".") }
+
+// messageType is the Parquet schema Paimon gives a file with these columns, in
+// the footer's order, and the columns with their levels.
 // Source: format-map §13 (ids) and §14 (types).
-func messageType(fields []types.Field) (*schema.GroupNode, []*column, error) {
-	var nodes schema.FieldList
+func messageType(fields []types.Field) ([]schemaElement, []*column, error) {
 	b := schemaBuilder{}
+	b.group(rootName, len(fields), -1, -1, logicalNone)
 	columns := make([]*column, len(fields))
 	for i, f := range fields {
-		node, c, err := b.node(f.Name, f.Type, f.Type.Nullable, f.ID, f.ID, 0, 0, 0, "")
+		c, err := b.node(f.Name, f.Type, f.Type.Nullable, f.ID, f.ID, 0, 0, 0, nil)
 		if err != nil {
 			return nil, nil, tarnerr.Trace("writing Parquet schema", err, "column", f.Name)
 		}
-		nodes = append(nodes, node)
 		columns[i] = c
 	}
-	root, err := schema.NewGroupNode(rootName, parquet.Repetitions.Required, nodes, -1)
-	if err != nil {
-		return nil, nil, tarnerr.Wrap(tarnerr.Invalid, "writing Parquet schema", err)
-	}
-	return root, columns, nil
+	return b.elements, columns, nil
 }
 
-type schemaBuilder struct{ leaves int }
+type schemaBuilder struct {
+	elements []schemaElement
+	leaves   int
+}
+
+// group adds the element of a group of so many children.
+func (b *schemaBuilder) group(name string, children int, rep repetition, id int, logical logicalKind) {
+	b.elements = append(b.elements, schemaElement{
+		typ: -1, repetition: rep, name: name, children: int32(children), hasChildren: true, id: int32(id), logical: logical,
+	})
+}
 
 // node builds name of type t. fieldID is its own id, id that of the enclosing
 // column or member from which element ids derive at the given depth.
-func (b *schemaBuilder) node(name string, t types.Type, optional bool, fieldID, id, depth int, def, rep int16, prefix string) (schema.Node, *column, error) {
-	repetition := parquet.Repetitions.Required
-	if optional {
-		repetition = parquet.Repetitions.Optional
+func (b *schemaBuilder) node(name string, t types.Type, opt bool, fieldID, id, depth int, def, rep int16, prefix []string) (*column, error) {
+	repetition := required
+	if opt {
+		repetition = optional
 		def++
 	}
-	c := &column{name: name, typ: t, optional: optional, def: def, rep: rep, leaf: -1, path: join(prefix, name)}
+	c := &column{name: name, typ: t, optional: opt, def: def, rep: rep, leaf: -1, path: append(slices.Clip(prefix), name)}
 	if !t.IsNested() {
-		c.leaf = b.leaves
+		e, err := leafElement(t)
+		if err != nil {
+			return nil, err
+		}
+		e.name, e.repetition, e.id = name, repetition, int32(fieldID)
+		b.elements = append(b.elements, e)
+		c.leaf, c.phys, c.width = b.leaves, e.typ, physicalWidth(e)
 		b.leaves++
-		n, err := leafNode(name, t, repetition, int32(fieldID))
-		return n, c, err
+		return c, nil
 	}
 	var kids []types.Field
 	switch t.Root {
@@ -72,126 +85,117 @@ func (b *schemaBuilder) node(name string, t types.Type, optional bool, fieldID, 
 	case types.Variant:
 		kids = variantFields
 	default:
-		return b.repeatedNode(c, t, repetition, fieldID, id, depth)
+		return c, b.repeatedNode(c, t, repetition, fieldID, id, depth)
 	}
-	var nodes schema.FieldList
+	b.group(name, len(kids), repetition, fieldID, logicalNone)
 	for _, f := range kids {
-		n, child, err := b.node(f.Name, f.Type, f.Type.Nullable, f.ID, f.ID, 0, def, rep, c.path)
+		child, err := b.node(f.Name, f.Type, f.Type.Nullable, f.ID, f.ID, 0, def, rep, c.path)
 		if err != nil {
-			return nil, nil, tarnerr.Trace("writing Parquet schema", err, "member", f.Name)
+			return nil, tarnerr.Trace("writing Parquet schema", err, "member", f.Name)
 		}
-		nodes, c.children = append(nodes, n), append(c.children, child)
+		c.children = append(c.children, child)
 	}
-	n, err := schema.NewGroupNode(name, repetition, nodes, int32(fieldID))
-	return n, c, err
+	return c, nil
 }
 
-func (b *schemaBuilder) repeatedNode(c *column, t types.Type, repetition parquet.Repetition, fieldID, id, depth int) (schema.Node, *column, error) {
+func (b *schemaBuilder) repeatedNode(c *column, t types.Type, rep repetition, fieldID, id, depth int) error {
 	if t.Root == types.Vector {
-		return nil, nil, tarnerr.New(tarnerr.Unsupported, "writing Parquet schema", "type cannot be written to Parquet yet", "type", t.String())
+		return tarnerr.New(tarnerr.Unsupported, "writing Parquet schema", "type cannot be written to Parquet yet", "type", t.String())
 	}
 	depth++
 	c.repeated = true
 	c.rep++
-	inner := func(group, name string, t types.Type, optional bool, fieldID int) (schema.Node, error) {
-		n, child, err := b.node(name, t, optional, fieldID, id, depth, c.def+1, c.rep, join(c.path, group))
+	inner := func(group, name string, t types.Type, opt bool, fieldID int) error {
+		child, err := b.node(name, t, opt, fieldID, id, depth, c.def+1, c.rep, append(slices.Clip(c.path), group))
 		c.children = append(c.children, child)
-		return n, err
+		return err
 	}
 	if t.Root == types.Array {
-		element, err := inner("list", "element", *t.Element, t.Element.Nullable, types.ElementFieldID(id, depth))
-		if err != nil {
-			return nil, nil, err
-		}
-		list, err := schema.NewGroupNode("list", parquet.Repetitions.Repeated, schema.FieldList{element}, -1)
-		if err != nil {
-			return nil, nil, err
-		}
-		n, err := schema.NewGroupNodeLogical(c.name, repetition, schema.FieldList{list}, schema.NewListLogicalType(), int32(fieldID))
-		return n, c, err
+		b.group(c.name, 1, rep, fieldID, logicalList)
+		b.group("list", 1, repeated, -1, logicalNone)
+		return inner("list", "element", *t.Element, t.Element.Nullable, types.ElementFieldID(id, depth))
 	}
 	key, value := t.Key, t.Element
 	if t.Root == types.Multiset {
 		key, value = t.Element, &types.Type{Root: types.Int}
 	}
-	k, err := inner("key_value", "key", key.WithNull(false), false, types.MapKeyFieldID(id, depth))
-	if err != nil {
-		return nil, nil, err
+	b.group(c.name, 1, rep, fieldID, logicalMap)
+	b.group("key_value", 2, repeated, -1, logicalMapKeyValue)
+	if err := inner("key_value", "key", key.WithNull(false), false, types.MapKeyFieldID(id, depth)); err != nil {
+		return err
 	}
-	v, err := inner("key_value", "value", *value, value.Nullable, types.ElementFieldID(id, depth))
-	if err != nil {
-		return nil, nil, err
-	}
-	pair, err := schema.NewGroupNodeLogical("key_value", parquet.Repetitions.Repeated, schema.FieldList{k, v}, mapKeyValue{}, -1)
-	if err != nil {
-		return nil, nil, err
-	}
-	n, err := schema.NewGroupNodeLogical(c.name, repetition, schema.FieldList{pair}, schema.MapLogicalType{}, int32(fieldID))
-	return n, c, err
+	return inner("key_value", "value", *value, value.Nullable, types.ElementFieldID(id, depth))
 }
 
-// mapKeyValue gives a map's repeated group the converted type MAP_KEY_VALUE and
-// no logical type, as parquet-java does.
-type mapKeyValue struct{ schema.MapLogicalType }
-
-func (mapKeyValue) IsSerialized() bool { return false }
-func (mapKeyValue) ToConvertedType() (schema.ConvertedType, schema.DecimalMetadata) {
-	return schema.ConvertedTypes.MapKeyValue, schema.DecimalMetadata{}
-}
+// logicalMapKeyValue marks a map's repeated group: it has the converted type
+// MAP_KEY_VALUE and no logical type, as parquet-java does it.
+const logicalMapKeyValue logicalKind = -1
 
 var variantFields = []types.Field{
 	{ID: types.VariantValueID, Name: "value", Type: types.Type{Root: types.VarBinary, Length: types.MaxLength}},
 	{ID: types.VariantMetadataID, Name: "metadata", Type: types.Type{Root: types.VarBinary, Length: types.MaxLength}},
 }
 
-func leafNode(name string, t types.Type, rep parquet.Repetition, id int32) (schema.Node, error) {
-	plain := func(p parquet.Type) (schema.Node, error) { return schema.NewPrimitiveNode(name, rep, p, id, -1) }
-	logical := func(l schema.LogicalType, p parquet.Type, width int) (schema.Node, error) {
-		return schema.NewPrimitiveNodeLogical(name, rep, l, p, width, id)
-	}
+// leafElement is the physical and logical type of t.
+func leafElement(t types.Type) (schemaElement, error) {
 	switch t.Root {
 	case types.Boolean:
-		return plain(parquet.Types.Boolean)
+		return schemaElement{typ: physBoolean}, nil
 	case types.TinyInt:
-		return logical(schema.NewIntLogicalType(8, true), parquet.Types.Int32, -1)
+		return schemaElement{typ: physInt32, logical: logicalInteger, width: 8, signed: true}, nil
 	case types.SmallInt:
-		return logical(schema.NewIntLogicalType(16, true), parquet.Types.Int32, -1)
+		return schemaElement{typ: physInt32, logical: logicalInteger, width: 16, signed: true}, nil
 	case types.Int:
-		return plain(parquet.Types.Int32)
+		return schemaElement{typ: physInt32}, nil
 	case types.BigInt:
-		return plain(parquet.Types.Int64)
+		return schemaElement{typ: physInt64}, nil
 	case types.Float:
-		return plain(parquet.Types.Float)
+		return schemaElement{typ: physFloat}, nil
 	case types.Double:
-		return plain(parquet.Types.Double)
+		return schemaElement{typ: physDouble}, nil
 	case types.Char, types.VarChar:
-		return logical(schema.StringLogicalType{}, parquet.Types.ByteArray, -1)
+		return schemaElement{typ: physByteArray, logical: logicalString}, nil
 	case types.Binary, types.VarBinary, types.Blob:
-		return plain(parquet.Types.ByteArray)
+		return schemaElement{typ: physByteArray}, nil
 	case types.Date:
-		return logical(schema.DateLogicalType{}, parquet.Types.Int32, -1)
+		return schemaElement{typ: physInt32, logical: logicalDate}, nil
 	case types.Time:
-		return logical(schema.NewTimeLogicalType(true, schema.TimeUnitMillis), parquet.Types.Int32, -1)
+		return schemaElement{typ: physInt32, logical: logicalTime, utc: true, unit: millis}, nil
 	case types.Timestamp, types.TimestampLTZ:
-		utc := t.Root == types.TimestampLTZ
-		switch {
-		case t.Precision <= 3:
-			return logical(schema.NewTimestampLogicalTypeForce(utc, schema.TimeUnitMillis), parquet.Types.Int64, -1)
-		case t.Precision <= 6:
-			return logical(schema.NewTimestampLogicalTypeForce(utc, schema.TimeUnitMicros), parquet.Types.Int64, -1)
+		e := schemaElement{typ: physInt64, logical: logicalStamp, utc: t.Root == types.TimestampLTZ, unit: millis}
+		if t.Precision > 3 {
+			e.unit = micros
 		}
-		return plain(parquet.Types.Int96)
+		if t.Precision > 6 {
+			e = schemaElement{typ: physInt96}
+		}
+		return e, nil
 	case types.Decimal:
-		l := schema.NewDecimalLogicalType(int32(t.Precision), int32(t.Scale))
-		switch {
-		case t.Precision <= 9:
-			return logical(l, parquet.Types.Int32, -1)
-		case t.Precision <= 18:
-			return logical(l, parquet.Types.Int64, -1)
+		e := schemaElement{typ: physInt32, logical: logicalDecimal, precision: int32(t.Precision), scale: int32(t.Scale)}
+		if t.Precision > 9 {
+			e.typ = physInt64
 		}
-		return logical(l, parquet.Types.FixedLenByteArray, decimalWidth(t.Precision))
+		if t.Precision > 18 {
+			e.typ, e.typeLength = physFixed, int32(decimalWidth(t.Precision))
+		}
+		return e, nil
 	}
-	return nil, tarnerr.New(tarnerr.Unsupported, "writing Parquet schema", "type cannot be written to Parquet yet", "type", t.String())
+	return schemaElement{}, tarnerr.New(tarnerr.Unsupported, "writing Parquet schema", "type cannot be written to Parquet yet", "type", t.String())
+}
+
+// physicalWidth is the bytes of a value, 0 for BYTE_ARRAY and BOOLEAN.
+func physicalWidth(e schemaElement) int {
+	switch e.typ {
+	case physInt32, physFloat:
+		return 4
+	case physInt64, physDouble:
+		return 8
+	case physInt96:
+		return 12
+	case physFixed:
+		return int(e.typeLength)
+	}
+	return 0
 }
 
 // decimalWidth is the least n with 2^(8n−1) ≥ 10^precision.

@@ -12,7 +12,8 @@ import (
 type leafValues struct {
 	leaf      int
 	arr       arrow.Array
-	idx       []int32 // positions of the values; nil = all of arr, in order
+	idx       []int32 // positions of the values; nil = from … to, in order
+	from, to  int
 	defs, rep []int16 // nil where the maximum level is 0
 }
 
@@ -92,7 +93,7 @@ func mark(c *column, arr arrow.Array, in slots) error {
 		}
 		if nulls && arr.IsNull(int(i)) {
 			if !c.optional {
-				return nullInRequired(c.path)
+				return nullInRequired(c.dotted())
 			}
 			in.idx[k] = -1
 			continue

@@ -6,27 +6,24 @@ import (
 	"github.com/tarnlake/tarn/fileio"
 )
 
-// sink counts what goes to the file and gathers small writes. It never fails
-// towards the encoders, which leak their buffers when it does: the first error
-// of the storage is kept, and everything after it is swallowed.
+// sink counts what goes to the file and gathers small writes. The first error of
+// the storage is kept, and everything after it is swallowed.
 type sink struct {
-	w    fileio.Writer
-	buf  *bufio.Writer
-	n    int64
-	err  error
-	drop bool // the file is given up
+	w   fileio.Writer
+	buf *bufio.Writer
+	n   int64
+	err error
 }
 
 func newSink(w fileio.Writer) *sink {
 	return &sink{w: w, buf: bufio.NewWriterSize(w, 64<<10)}
 }
 
-func (s *sink) Write(p []byte) (int, error) {
-	if !s.drop && s.err == nil {
+func (s *sink) write(p []byte) {
+	if s.err == nil {
 		_, s.err = s.buf.Write(p)
 	}
 	s.n += int64(len(p))
-	return len(p), nil
 }
 
 func (s *sink) flush() error {

@@ -2,9 +2,6 @@ package parquet
 
 import "unsafe"
 
-// unsafeBytes views a string as bytes that nobody may change.
-func unsafeBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
-
 // bytesOf views a slice of fixed-width values as its bytes.
 func bytesOf[T any](s []T) []byte {
 	var zero T

@@ -4,17 +4,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 
-	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
 // settings are the options of a writer with Paimon's defaults filled in.
 type settings struct {
-	codec      compress.Compression
+	codec      int32
+	compressor compress.Codec // nil: pages stay as they are
 	level      int
 	dictionary func(path string) bool // false forbids a dictionary for the column
 	dictLimit  int64
@@ -22,6 +21,7 @@ type settings struct {
 	pageRows   int
 	groupSize  int64
 	workers    int
+	hold       int64
 }
 
 const (
@@ -36,7 +36,7 @@ const createdBy = "tarn version 0.1.0 (build go)"
 
 func newSettings(opts fileformat.WriteOptions) (settings, error) {
 	o := options(opts.Options)
-	s := settings{level: opts.ZstdLevel, workers: max(opts.Workers, 1)}
+	s := settings{level: opts.ZstdLevel, workers: max(opts.Workers, 1), hold: opts.Hold}
 	if s.level == 0 {
 		s.level = 1
 	}
@@ -44,15 +44,23 @@ func newSettings(opts fileformat.WriteOptions) (settings, error) {
 	if v, ok := o["parquet.compression"]; ok {
 		name = v
 	}
-	var err error
-	if s.codec, err = codecOf(name); err != nil {
+	codec, err := codecOf(name)
+	if err != nil {
 		return s, err
 	}
 	level, err := o.integer("parquet.compression.codec.zstd.level", int64(s.level), 1, 22)
 	if err != nil {
 		return s, err
 	}
-	s.level = int(level)
+	s.level, s.codec = int(level), int32(codec)
+	if codec != compress.Codecs.Zstd {
+		s.level = compress.DefaultCompressionLevel
+	}
+	if codec != compress.Codecs.Uncompressed {
+		if s.compressor, err = compress.GetCodec(codec); err != nil {
+			return s, tarnerr.Wrap(tarnerr.Unsupported, "reading table options", err, "key", "file.compression", "value", name)
+		}
+	}
 	if s.dictionary, err = o.dictionary(); err != nil {
 		return s, err
 	}
@@ -175,31 +183,4 @@ func memorySize(key, text string) (int64, error) {
 			WithHint("Write it like \"128 mb\".")
 	}
 	return n * factor, nil
-}
-
-// properties are the arrow-go settings of a file; dict says for each leaf path
-// whether it gets a dictionary.
-func (s settings) properties(opts fileformat.WriteOptions, dict map[string]bool) *parquet.WriterProperties {
-	props := []parquet.WriterProperty{
-		parquet.WithCreatedBy(createdBy),
-		parquet.WithVersion(parquet.V1_0),
-		parquet.WithDataPageVersion(parquet.DataPageV1),
-		parquet.WithCompression(s.codec),
-		parquet.WithDataPageSize(s.pageSize),
-		parquet.WithDictionaryPageSizeLimit(s.dictLimit),
-		parquet.WithDictionaryDefault(false),
-		parquet.WithPageIndexEnabled(true),
-		parquet.WithMaxRowGroupLength(1 << 40), // row groups are cut by size
-		parquet.WithAllocator(batch.Recycled(opts.Mem)),
-		parquet.WithStats(true),
-	}
-	if s.codec == compress.Codecs.Zstd {
-		props = append(props, parquet.WithCompressionLevel(s.level))
-	}
-	for path, on := range dict {
-		if on {
-			props = append(props, parquet.WithDictionaryFor(path, true), parquet.WithDictionaryCostFallbackFor(path, false))
-		}
-	}
-	return parquet.NewWriterProperties(props...)
 }

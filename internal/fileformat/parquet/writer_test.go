@@ -227,11 +227,11 @@ func (d *brokenDisk) Abort() error { d.aborted = true; return nil }
 func TestStorageErrorsEndTheFile(t *testing.T) {
 	ctx := context.Background()
 	fields := everything(scalarTypes)
-	for _, left := range []int{0, 10_000, 70_000, 200_000} {
+	for i, left := range []int{0, 10_000, 70_000, 200_000, 0, 10_000, 200_000} {
 		alloc := checked(t)
 		rec := record(t, alloc, fields, randomRows(3, fields, 3000))
 		d := &brokenDisk{left: left}
-		w, err := New().NewWriter(d, fields, fileformat.WriteOptions{Mem: alloc, Workers: 2, Options: map[string]string{"parquet.block.size": "20000"}})
+		w, err := New().NewWriter(d, fields, fileformat.WriteOptions{Mem: alloc, Workers: 2, Hold: int64(i/4) << 30, Options: map[string]string{"parquet.block.size": "20000"}})
 		if err != nil {
 			t.Fatal(err)
 		}

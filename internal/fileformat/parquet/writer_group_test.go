@@ -1,0 +1,266 @@
+package parquet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// However many workers encode a file and however long batches wait, its bytes
+// are the same.
+func TestFilesDoNotDependOnHowTheyAreEncoded(t *testing.T) {
+	for _, names := range [][]string{scalarTypes, nestedTypes} {
+		fields := everything(names)
+		var want []byte
+		for i, opts := range []fileformat.WriteOptions{
+			{}, {Workers: 3}, {Hold: 1 << 30}, {Workers: 3, Hold: 1 << 30}, {Workers: 2, Hold: 100_000},
+		} {
+			alloc := checked(t)
+			opts.Mem = alloc
+			opts.Options = map[string]string{"parquet.page.row.count.limit": "128", "parquet.dictionary.page.size": "1000"}
+			var recs []arrow.RecordBatch
+			for k := range 3 {
+				recs = append(recs, record(t, alloc, fields, randomRows(uint64(k), fields, 256)))
+			}
+			fs, _ := write(t, fields, opts, recs...)
+			got := content(t, fs)
+			if i == 0 {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%+v: %d bytes, not those of the plain way, of which there are %d", opts, len(got), len(want))
+			}
+			for _, r := range recs {
+				r.Release()
+			}
+		}
+	}
+}
+
+// steps notes how many columns were written before the last one was encoded.
+type steps struct {
+	brokenDisk
+	writes int
+}
+
+func (s *steps) Write(p []byte) (int, error) {
+	s.writes++
+	return s.brokenDisk.Write(p)
+}
+
+// TestColumnsAreWrittenWhileOthersAreEncoded: the last column is refused when it
+// is encoded, and by then the first has left for the storage.
+func TestColumnsAreWrittenWhileOthersAreEncoded(t *testing.T) {
+	ctx := context.Background()
+	loose := []types.Field{field(0, "text", "STRING"), field(1, "n", "INT")}
+	strict := []types.Field{loose[0], field(1, "n", "INT NOT NULL")}
+	rows := make([][]types.Value, 2000)
+	for i := range rows {
+		rows[i] = []types.Value{fmt.Sprintf("%d %s", i, strings.Repeat("x", 100)), int64(i)}
+	}
+	rows[1999][1] = nil
+	alloc := checked(t)
+	rec := record(t, alloc, loose, rows)
+	defer rec.Release()
+	for hold, early := range map[int64]bool{0: false, 1 << 20: true} {
+		d := &steps{brokenDisk: brokenDisk{left: 1 << 30}}
+		w, err := New().NewWriter(d, strict, fileformat.WriteOptions{Mem: alloc, Compression: "none", Hold: hold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = w.Write(ctx, rec); err == nil {
+			_, err = w.Close(ctx)
+		}
+		w.Abort()
+		if !errors.Is(err, tarnerr.Invalid) || !d.aborted {
+			t.Errorf("hold %d: %v, aborted %v", hold, err, d.aborted)
+		}
+		if (d.writes > 0) != early {
+			t.Errorf("hold %d: %d writes before the last column", hold, d.writes)
+		}
+	}
+}
+
+// TestWaitingBatchesCount: what waits counts for the size of the file.
+func TestWaitingBatchesCount(t *testing.T) {
+	fields := benchFields()[:3]
+	rows := make([][]types.Value, 5000)
+	for i := range rows {
+		rows[i] = []types.Value{int64(i), int64(i) * 7919 % 5000, fmt.Sprint("text ", i%7)}
+	}
+	alloc := checked(t)
+	rec := record(t, alloc, fields, rows)
+	defer rec.Release()
+	w, err := New().NewWriter(&brokenDisk{left: 1 << 30}, fields, fileformat.WriteOptions{Mem: alloc, Hold: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := w.Size()
+	for range 3 {
+		if err := w.Write(context.Background(), rec); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.Size(); n <= last {
+			t.Errorf("size %d after %d", n, last)
+		} else {
+			last = n
+		}
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMetadata looks at a file with arrow-go's eyes: bounds of chunks and pages,
+// encodings, order of pages.
+func TestMetadata(t *testing.T) {
+	fields := []types.Field{
+		field(0, "up", "BIGINT NOT NULL"), field(1, "down", "INT"), field(2, "float", "DOUBLE"), field(3, "nan", "FLOAT"),
+		field(4, "text", "STRING"), field(5, "wide", "DECIMAL(30,2)"), field(6, "old", "TIMESTAMP(9)"), field(7, "flag", "BOOLEAN"),
+		field(8, "few", "STRING"), field(9, "none", "INT"), field(10, "raw", "BYTES"),
+	}
+	rows := make([][]types.Value, 400)
+	for i := range rows {
+		f := float32(i)
+		if i == 150 {
+			f = float32(math.NaN())
+		}
+		rows[i] = []types.Value{
+			int64(i), int64(-i), float64(i % 7), f, fmt.Sprintf("%03d", (i*7)%400), decimalValue(int64(i-200) * 100),
+			types.Instant{Millis: int64(i)}, i%2 == 0, fmt.Sprint("text of some length ", i%3), nil, []byte{byte(i / 4), 0xff},
+		}
+		if i >= 100 && i < 200 {
+			rows[i][1] = nil
+		}
+	}
+	rec := record(t, memory.NewGoAllocator(), fields, rows)
+	fs, _ := write(t, fields, fileformat.WriteOptions{Options: map[string]string{"parquet.page.row.count.limit": "100"}}, rec)
+	data := content(t, fs)
+	r, err := file.NewParquetReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	group := r.MetaData().RowGroup(0)
+	index, err := r.GetPageIndexReader().RowGroup(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders := []string{"ASCENDING", "DESCENDING", "ASCENDING", "", "UNORDERED", "ASCENDING", "", "ASCENDING", "ASCENDING", "ASCENDING", "ASCENDING"}
+	for i, f := range fields {
+		chunk, err := group.ColumnChunk(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats, err := chunk.Statistics()
+		if err != nil {
+			t.Fatal(err)
+		}
+		nulls := int64(0)
+		for _, row := range rows {
+			if row[i] == nil {
+				nulls++
+			}
+		}
+		bounded := f.Name != "nan" && f.Name != "old" && f.Name != "none"
+		if f.Name != "old" && (stats == nil || stats.HasMinMax() != bounded || stats.NullCount() != nulls) { // of INT96 arrow-go shows none
+			t.Errorf("%s: statistics %v", f.Name, stats)
+		}
+		if got, want := chunk.HasDictionaryPage(), f.Name == "few" || f.Name == "float" || f.Name == "raw"; got != want {
+			t.Errorf("%s: dictionary %v, want %v", f.Name, got, want)
+		}
+		pages, err := index.GetOffsetIndex(i)
+		if err != nil || len(pages.GetPageLocations()) != 4 || pages.GetPageLocations()[3].GetFirstRowIndex() != 300 {
+			t.Errorf("%s: offset index %v, %v", f.Name, pages, err)
+		}
+		bounds, err := index.GetColumnIndex(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if orders[i] == "" {
+			if bounds != nil {
+				t.Errorf("%s has a column index", f.Name)
+			}
+			continue
+		}
+		if bounds == nil {
+			t.Errorf("%s has no column index", f.Name)
+			continue
+		}
+		if got := bounds.GetBoundaryOrder().String(); got != orders[i] {
+			t.Errorf("%s: pages are %s, want %s", f.Name, got, orders[i])
+		}
+		if f.Name == "down" && (!bounds.GetNullPages()[1] || bounds.GetNullPages()[0] || bounds.GetNullCounts()[1] != 100) {
+			t.Errorf("null pages %v, null counts %v", bounds.GetNullPages(), bounds.GetNullCounts())
+		}
+	}
+	text, _ := group.ColumnChunk(4)
+	stats, _ := text.Statistics()
+	s := stats.(*metadata.ByteArrayStatistics)
+	if string(s.Min()) != "000" || string(s.Max()) != "399" {
+		t.Errorf("text from %s to %s", s.Min(), s.Max())
+	}
+}
+
+// TestArrowGoReadsOurFiles: what this writer writes another reader reads.
+func TestArrowGoReadsOurFiles(t *testing.T) {
+	for _, names := range [][]string{scalarTypes, nestedTypes} {
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+			return strings.Contains(n, "TIMESTAMP(9)") // Java's INT96 of instants before 1970 are refused there
+		})
+		fields := everything(names)
+		for _, options := range []map[string]string{nil, {"parquet.page.size": "300", "parquet.block.size": "20000", "parquet.dictionary.page.size": "100"}} {
+			rec := record(t, memory.NewGoAllocator(), fields, randomRows(11, fields, 700))
+			fs, _ := write(t, fields, fileformat.WriteOptions{Options: options, Workers: 2}, rec)
+			data := content(t, fs)
+			sameRows(t, tarnCells(t, data, fileformat.ReadRequest{}), arrowGoCells(t, data))
+		}
+	}
+}
+
+// A page costs a fixed number of allocations, whatever it holds.
+func TestAllocationsPerPage(t *testing.T) {
+	fields := benchFields()
+	perPage := func(n int) float64 {
+		rows := make([][]types.Value, n)
+		for i := range rows {
+			rows[i] = []types.Value{
+				int64(i), int64(i) << 20, fmt.Sprintf("category-%02d", i%100), decimalValue(int64(i)), int64(i % 1000), float64(i) / 7,
+				fmt.Sprintf("text number %d", i), types.Instant{Millis: int64(i)}, int32(i % 365), i%2 == 0,
+			}
+			if i%10 == 0 {
+				rows[i][5] = nil
+			}
+		}
+		rec := record(t, memory.NewGoAllocator(), fields, rows)
+		w, err := New().NewWriter(&brokenDisk{left: 1 << 40}, fields, fileformat.WriteOptions{Compression: "none"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		return testing.AllocsPerRun(5, func() {
+			if err := w.Write(context.Background(), rec); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	// Its content, its bounds twice, and what the pool of buffers needs.
+	const most = 8
+	if per := (perPage(40_000) - perPage(20_000)) / float64(len(fields)); per > most {
+		t.Errorf("%v allocations per page, at most %d", per, most)
+	}
+}
