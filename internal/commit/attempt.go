@@ -346,7 +346,7 @@ func (t *tries) identity() identity {
 		id.deltas = append(id.deltas, d.delta)
 	}
 	if t.earlier != nil {
-		id.deltas = append(id.deltas, t.earlier.deltas()...)
+		id.deltas = append(id.deltas, t.earlier.identity().deltas...)
 	}
 	return id
 }
@@ -445,7 +445,7 @@ func (t *tries) intent() intent {
 		Files: make([]string, 0, len(files)), Millis: t.start.UnixMilli(),
 	}
 	if t.earlier != nil {
-		i.Base, i.Earlier = min(i.Base, t.earlier.Base), t.earlier.deltas()
+		i.Base, i.Earlier = min(i.Base, t.earlier.Base), t.earlier.identity().deltas
 	}
 	for _, d := range t.drafts {
 		if i.Delta != "" {
