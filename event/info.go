@@ -21,6 +21,47 @@ type AttemptEnd struct {
 	Elapsed  time.Duration
 }
 
+// CommitConflict tells that a commit was found not to fit what another one did.
+// The commit fails by it, unless a compaction was in the way and was undone.
+type CommitConflict struct {
+	Table     string
+	User      string
+	Operation string // APPEND, OVERWRITE, COMPACT: the snapshot that does not fit
+	Check     string // which check found it
+	Partition string // k=v/k=v, "" without partition keys or when it is of no one partition
+	Bucket    int    // −1 when it is of no one bucket
+	// The other commit, where it is known.
+	OtherUser      string
+	OtherOperation string
+	OtherSnapshot  int64
+	// Maintenance: one of the two is a compaction and the other is not, so that
+	// upkeep and writing tread on each other.
+	Maintenance bool
+}
+
+// Phases is where the time of a commit went. What is missing to the whole is
+// clean-up and callbacks.
+type Phases struct {
+	Queue   time.Duration `json:"queueNanos"`   // waiting for other commits of the process
+	Read    time.Duration `json:"readNanos"`    // latest snapshot, the table's identity, earlier tries
+	Check   time.Duration `json:"checkNanos"`   // conflicts
+	Write   time.Duration `json:"writeNanos"`   // manifests and lists
+	Intent  time.Duration `json:"intentNanos"`  // making the intent durable
+	Publish time.Duration `json:"publishNanos"` // the atomic step
+	Backoff time.Duration `json:"backoffNanos"` // waiting between tries
+}
+
+// Add adds the time of other.
+func (p *Phases) Add(other Phases) {
+	p.Queue += other.Queue
+	p.Read += other.Read
+	p.Check += other.Check
+	p.Write += other.Write
+	p.Intent += other.Intent
+	p.Publish += other.Publish
+	p.Backoff += other.Backoff
+}
+
 // CommitEnd tells how a commit ended.
 type CommitEnd struct {
 	Table        string
@@ -35,6 +76,8 @@ type CommitEnd struct {
 	FilesDeleted int
 	Rows         int64
 	Bytes        int64
+	Ahead        int // commits of this process that went first
+	Phases       Phases
 	Err          error
 	Elapsed      time.Duration
 }
@@ -94,11 +137,12 @@ type Warning struct {
 	Err   error
 }
 
-func (i CommitBegin) tell(l *Listener) { call(l.CommitBegin, i) }
-func (i AttemptEnd) tell(l *Listener)  { call(l.AttemptEnd, i) }
-func (i CommitEnd) tell(l *Listener)   { call(l.CommitEnd, i) }
-func (i FlushEnd) tell(l *Listener)    { call(l.FlushEnd, i) }
-func (i CompactEnd) tell(l *Listener)  { call(l.CompactEnd, i) }
-func (i ScanPlanned) tell(l *Listener) { call(l.ScanPlanned, i) }
-func (i StorageCall) tell(l *Listener) { call(l.StorageCall, i) }
-func (i Warning) tell(l *Listener)     { call(l.Warning, i) }
+func (i CommitBegin) tell(l *Listener)    { call(l.CommitBegin, i) }
+func (i AttemptEnd) tell(l *Listener)     { call(l.AttemptEnd, i) }
+func (i CommitEnd) tell(l *Listener)      { call(l.CommitEnd, i) }
+func (i CommitConflict) tell(l *Listener) { call(l.CommitConflict, i) }
+func (i FlushEnd) tell(l *Listener)       { call(l.FlushEnd, i) }
+func (i CompactEnd) tell(l *Listener)     { call(l.CompactEnd, i) }
+func (i ScanPlanned) tell(l *Listener)    { call(l.ScanPlanned, i) }
+func (i StorageCall) tell(l *Listener)    { call(l.StorageCall, i) }
+func (i Warning) tell(l *Listener)        { call(l.Warning, i) }

@@ -7,14 +7,15 @@ package event
 //
 // A nil *Listener hears nothing.
 type Listener struct {
-	CommitBegin func(CommitBegin)
-	AttemptEnd  func(AttemptEnd)
-	CommitEnd   func(CommitEnd)
-	FlushEnd    func(FlushEnd)
-	CompactEnd  func(CompactEnd)
-	ScanPlanned func(ScanPlanned)
-	StorageCall func(StorageCall)
-	Warning     func(Warning)
+	CommitBegin    func(CommitBegin)
+	AttemptEnd     func(AttemptEnd)
+	CommitConflict func(CommitConflict)
+	CommitEnd      func(CommitEnd)
+	FlushEnd       func(FlushEnd)
+	CompactEnd     func(CompactEnd)
+	ScanPlanned    func(ScanPlanned)
+	StorageCall    func(StorageCall)
+	Warning        func(Warning)
 }
 
 // Info is one of the typed infos of this package.
@@ -32,14 +33,15 @@ func (l *Listener) Emit(info Info) {
 // Tee returns a listener that tells each of ls in turn.
 func Tee(ls ...*Listener) *Listener {
 	return &Listener{
-		CommitBegin: func(i CommitBegin) { all(ls, i) },
-		AttemptEnd:  func(i AttemptEnd) { all(ls, i) },
-		CommitEnd:   func(i CommitEnd) { all(ls, i) },
-		FlushEnd:    func(i FlushEnd) { all(ls, i) },
-		CompactEnd:  func(i CompactEnd) { all(ls, i) },
-		ScanPlanned: func(i ScanPlanned) { all(ls, i) },
-		StorageCall: func(i StorageCall) { all(ls, i) },
-		Warning:     func(i Warning) { all(ls, i) },
+		CommitBegin:    func(i CommitBegin) { all(ls, i) },
+		AttemptEnd:     func(i AttemptEnd) { all(ls, i) },
+		CommitConflict: func(i CommitConflict) { all(ls, i) },
+		CommitEnd:      func(i CommitEnd) { all(ls, i) },
+		FlushEnd:       func(i FlushEnd) { all(ls, i) },
+		CompactEnd:     func(i CompactEnd) { all(ls, i) },
+		ScanPlanned:    func(i ScanPlanned) { all(ls, i) },
+		StorageCall:    func(i StorageCall) { all(ls, i) },
+		Warning:        func(i Warning) { all(ls, i) },
 	}
 }
 

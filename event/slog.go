@@ -6,7 +6,7 @@ import (
 )
 
 // Slog returns a listener that writes to logger: ends of commits at Info (failed
-// ones at Error), attempts that did not commit and warnings at Warn, flushes,
+// ones at Error), conflicts, attempts that did not commit and warnings at Warn, flushes,
 // compactions, plans and storage calls at Debug.
 func Slog(logger *slog.Logger) *Listener {
 	log := func(level slog.Level, msg string, err error, attrs ...slog.Attr) {
@@ -35,13 +35,20 @@ func Slog(logger *slog.Logger) *Listener {
 				slog.Int64("snapshot", i.Snapshot), slog.Int("attempt", i.Number), slog.String("outcome", i.Outcome),
 				slog.Duration("elapsed", i.Elapsed))
 		},
+		CommitConflict: func(i CommitConflict) {
+			log(slog.LevelWarn, "commit conflict", nil, slog.String("table", i.Table), slog.String("user", i.User),
+				slog.String("operation", i.Operation), slog.String("check", i.Check), slog.String("partition", i.Partition),
+				slog.Int("bucket", i.Bucket), slog.String("otherUser", i.OtherUser), slog.String("otherOperation", i.OtherOperation),
+				slog.Int64("otherSnapshot", i.OtherSnapshot), slog.Bool("maintenance", i.Maintenance))
+		},
 		CommitEnd: func(i CommitEnd) {
 			log(failedAs(slog.LevelError, i.Err, slog.LevelInfo), "commit", i.Err, slog.String("table", i.Table),
 				slog.String("user", i.User), slog.Int64("identifier", i.Identifier), slog.String("status", i.Status),
 				slog.String("reason", i.Reason), slog.Int64("base", i.Base), slog.Any("snapshots", i.Snapshots),
 				slog.Int("attempts", i.Attempts), slog.Int("filesAdded", i.FilesAdded),
 				slog.Int("filesDeleted", i.FilesDeleted), slog.Int64("rows", i.Rows), slog.Int64("bytes", i.Bytes),
-				slog.Duration("elapsed", i.Elapsed))
+				slog.Int("ahead", i.Ahead), slog.Duration("queue", i.Phases.Queue), slog.Duration("publish", i.Phases.Publish),
+				slog.Duration("backoff", i.Phases.Backoff), slog.Duration("elapsed", i.Elapsed))
 		},
 		FlushEnd: func(i FlushEnd) {
 			log(failedAs(slog.LevelError, i.Err, slog.LevelDebug), "flush", i.Err, slog.String("table", i.Table),
