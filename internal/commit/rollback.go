@@ -10,9 +10,9 @@ import (
 
 // Rollbacker undoes a compaction that stands in the way of a removal of rows: it
 // can be made again, the removal perhaps not (P14). After a nil error the latest
-// snapshot is, or is about to be, one without the compaction. Any error leaves
-// open whether that has happened: both states are right, and the commit looks
-// again.
+// snapshot is one without the compaction. An error of kind Ambiguous, Contention
+// or Unavailable leaves open whether that has happened: both states are right, and
+// the commit looks again. After any other the conflict stands.
 //
 // latest is a COMPACT and was the newest snapshot a moment ago, before is the
 // one it followed. A catalog that commits rolls back to before on the condition
@@ -50,7 +50,11 @@ func (t *tries) makeRoom(ctx context.Context, base *snapshot.Snapshot, ch *chang
 	defer cancel()
 	if err := t.c.rollback.Rollback(ctx, base, before); err != nil {
 		t.c.warn("rolling back a compaction", err)
-		return true, nil
+		switch tarnerr.KindOf(err) {
+		case tarnerr.Ambiguous, tarnerr.CommitStateUnknown, tarnerr.Contention, tarnerr.Unavailable:
+			return true, nil // it may have happened, or may the next time
+		}
+		return false, nil
 	}
 	t.report.RolledBack = append(t.report.RolledBack, base.ID)
 	return true, nil
