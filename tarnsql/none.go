@@ -28,6 +28,9 @@ func (*DB) Close() error { return nil }
 // Database is empty.
 func (*DB) Database() string { return "" }
 
+// Progress is zero.
+func (*DB) Progress() Progress { return Progress{} }
+
 // Query refuses.
 func (db *DB) Query(ctx context.Context, sql string) (*Rows, error) { return nil, missing() }
 

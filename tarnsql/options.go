@@ -3,6 +3,7 @@ package tarnsql
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -51,12 +52,18 @@ type Rows struct {
 	close  func() error
 	last   arrow.RecordBatch
 	done   bool
+	// planning is how long it took until the query began to run.
+	planning time.Duration
 }
 
 var _ table.Reader = (*Rows)(nil)
 
 // Fields are the columns as Paimon types. Names need not differ.
 func (r *Rows) Fields() []types.Field { return r.fields }
+
+// Planning is how long it took to find out what the query reads, and how: reading
+// its text, the tables' snapshots and manifests, and DuckDB's own plan.
+func (r *Rows) Planning() time.Duration { return r.planning }
 
 // Schema implements table.Reader.
 func (r *Rows) Schema() *arrow.Schema { return r.schema }

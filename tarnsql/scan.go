@@ -27,6 +27,7 @@ type scan struct {
 	splits    []table.Split
 	rows      int64 // estimate
 	system    bool  // a system table, which has no splits
+	meter     meter
 }
 
 // statement is a query while it runs.
@@ -127,6 +128,7 @@ type source struct {
 	reader table.Reader
 	batch  arrow.RecordBatch
 	from   int
+	left   int64 // rows in the files of the split that have not come yet
 }
 
 // open opens the next piece, false when there is none.
@@ -143,6 +145,7 @@ func (r *scanRun) open(s *source) (bool, error) {
 	} else {
 		// Threads without a split of their own help to read the columns of the others'.
 		req.Workers = max(1, r.statement.threads/r.units())
+		s.left = r.splits[n].RowCount()
 		s.reader, err = r.table.Read(ctx, req, r.splits[n])
 	}
 	return err == nil, err
@@ -166,6 +169,7 @@ func (r *scanRun) rows(s *source, out mapping.DataChunk) error {
 			if err := s.close(); err != nil {
 				return err
 			}
+			r.count(s, s.left)
 			continue
 		}
 		if err != nil {
@@ -186,6 +190,7 @@ func (r *scanRun) rows(s *source, out mapping.DataChunk) error {
 	}
 	mapping.DataChunkSetSize(out, mapping.IdxT(n))
 	s.from += n
+	r.count(s, int64(n))
 	return nil
 }
 

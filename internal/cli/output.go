@@ -50,7 +50,11 @@ func newOutput(format string, w io.Writer, fields []types.Field, kind bool, null
 		}
 		return parquetOutput{pw}, nil
 	}
-	return nil, tarnerr.New(tarnerr.Invalid, "reading command line", "no such output format", "output", format).
+	return nil, noFormat(format)
+}
+
+func noFormat(format string) error {
+	return tarnerr.New(tarnerr.Invalid, "reading command line", "no such output format", "output", format).
 		WithHint("Formats are table, jsonl, csv, parquet and arrow.")
 }
 

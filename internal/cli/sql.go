@@ -7,12 +7,10 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tarnlake/tarn"
-	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/tarnsql"
 	"github.com/tarnlake/tarn/types"
@@ -26,7 +24,6 @@ type sqlRun struct {
 	null         string
 	timing       bool
 	opts         tarnsql.Options
-	shown        int // statements whose rows were printed
 }
 
 func (a *app) sql() *cobra.Command {
@@ -36,6 +33,7 @@ func (a *app) sql() *cobra.Command {
 		Short: "Run SQL over the tables",
 		Long: `Run SQL statements, separated by semicolons, from -c, from a file, or from
 standard input. They run one after the other; the first error ends the run.
+On a terminal, without -c and -f, a prompt opens: \? lists its commands.
 
 SELECT has all that DuckDB has. Tables are named db.table, system tables
 db.table$snapshots, an earlier snapshot FROM db.table AT (VERSION => n).
@@ -45,7 +43,8 @@ when its rows are committed.
 
 Rows go to standard output, all else to standard error.
 Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
-		Example: `  tarn sql -c "SELECT status, count(*) FROM shop.orders GROUP BY ALL"
+		Example: `  tarn sql -d shop
+  tarn sql -c "SELECT status, count(*) FROM shop.orders GROUP BY ALL"
   tarn sql -d shop -c "SHOW TABLES; DESCRIBE orders"
   tarn sql -f load.sql -o csv`,
 		Args: args(0, 0, "no arguments; give SQL with -c"),
@@ -58,14 +57,21 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 	f.StringVarP(&r.format, "output", "o", "table", "table, jsonl, csv, parquet or arrow")
 	f.StringVar(&r.null, "null", "", "CSV: text of a null cell")
 	f.BoolVar(&r.opts.ReadOnly, "read-only", false, "refuse statements that change something")
-	f.BoolVar(&r.timing, "timing", false, "tell how long each statement took")
+	f.BoolVar(&r.timing, "timing", false, "tell how long each statement took, and how much of it planning")
 	return cmd
 }
 
 func (r *sqlRun) run(ctx context.Context) error {
-	scripts, err := r.scripts()
-	if err != nil {
+	interactive := len(r.commands) == 0 && r.file == "" && r.watched()
+	if err := r.checkFormat(interactive); err != nil {
 		return err
+	}
+	var scripts []string
+	if !interactive {
+		var err error
+		if scripts, err = r.scripts(); err != nil {
+			return err
+		}
 	}
 	if err := r.shareMemory(); err != nil {
 		return err
@@ -79,29 +85,37 @@ func (r *sqlRun) run(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	all, ran := 0, 0
-	for _, s := range scripts {
-		all += len(sqltext.Split(s))
+	if interactive {
+		return r.shell(ctx, db)
 	}
-	for _, s := range scripts {
-		start := time.Now()
-		n, err := db.Run(ctx, s, func(res *tarnsql.Result) error {
-			err := r.show(ctx, res)
-			if r.timing && err == nil {
-				fmt.Fprintf(r.errOut, "%s took %.3f s\n", res.Statement, time.Since(start).Seconds())
-			}
-			start = time.Now()
-			return err
-		})
-		ran += n
-		if err != nil {
-			if all > 1 {
-				fmt.Fprintf(r.errOut, "%d of %d statements ran\n", ran, all)
-			}
-			return err
+	runner := r.runner(db)
+	return runner.run(ctx, scripts...)
+}
+
+// checkFormat refuses a format before anything has run.
+func (r *sqlRun) checkFormat(interactive bool) error {
+	switch r.format {
+	case "table", "jsonl", "csv":
+		return nil
+	case "parquet", "arrow":
+		if interactive {
+			return shellFormat(r.format)
 		}
+		if _, ok := terminal(r.out); ok {
+			return tarnerr.New(tarnerr.Invalid, "choosing output", "a terminal shows no such files", "output", r.format).
+				WithHint("Send standard output to a file.")
+		}
+		return nil
 	}
-	return nil
+	return noFormat(r.format)
+}
+
+// planned says how much of a query's time planning took.
+func planned(res *tarnsql.Result) string {
+	if res.Rows == nil || res.Rows.Planning() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.3f s of it planning", res.Rows.Planning().Seconds())
 }
 
 // scripts are what -c, -f or standard input give.
@@ -121,11 +135,7 @@ func (r *sqlRun) scripts() ([]string, error) {
 	}
 	text, err := os.ReadFile(r.file)
 	if err != nil {
-		kind := tarnerr.Unavailable
-		if errors.Is(err, os.ErrNotExist) {
-			kind = tarnerr.NotFound
-		}
-		return nil, tarnerr.Wrap(kind, "reading SQL", err)
+		return nil, fileErr("reading SQL", err)
 	}
 	return []string{string(text)}, nil
 }
@@ -147,34 +157,6 @@ func (r *sqlRun) shareMemory() error {
 		r.flags.Memory = strconv.FormatInt(cfg.Memory/2, 10) + "b"
 	}
 	return nil
-}
-
-// show prints the rows of a statement, or what it did.
-func (r *sqlRun) show(ctx context.Context, res *tarnsql.Result) error {
-	if res.Rows == nil {
-		switch {
-		case res.Report != nil:
-			fmt.Fprintf(r.errOut, "%s: %d rows, snapshot %v\n", res.Statement, res.Count, res.Report.Snapshots)
-		case res.Statement == "INSERT":
-			fmt.Fprintln(r.errOut, "INSERT: no rows")
-		default:
-			fmt.Fprintln(r.errOut, res.Statement)
-		}
-		return nil
-	}
-	if r.shown++; r.shown > 1 && r.format == "parquet" {
-		return tarnerr.New(tarnerr.Invalid, "writing output", "a Parquet file holds the rows of one statement").
-			WithHint("Run the statements one by one, or choose another format.")
-	}
-	fields := res.Rows.Fields()
-	if r.format == "jsonl" || r.format == "parquet" {
-		fields = distinct(fields)
-	}
-	w, err := newOutput(r.format, r.out, fields, false, r.null)
-	if err != nil {
-		return err
-	}
-	return copyRows(ctx, res.Rows, w)
 }
 
 // distinct gives columns of one name different ones.

@@ -21,8 +21,14 @@ type version struct {
 	cursor int
 }
 
-// maxUndo bounds how many changes can be undone.
-const maxUndo = 200
+const (
+	// maxText is how long a text may become. What does not fit is not put in, not
+	// even in part.
+	maxText = 1 << 20
+	// maxUndo bounds how many changes can be undone, maxUndoText the memory for it.
+	maxUndo     = 200
+	maxUndoText = 4 << 20
+)
 
 // edit carries out a key that works on the text alone.
 func (b *buffer) edit(k key) {
@@ -81,8 +87,12 @@ func (b *buffer) edit(k key) {
 func (b *buffer) change() {
 	b.typing = false
 	b.undone = append(b.undone, version{slices.Clone(b.text), b.cursor})
-	if len(b.undone) > maxUndo {
-		b.undone = b.undone[1:]
+	size := 0
+	for i := len(b.undone) - 1; i >= 0; i-- {
+		if size += len(b.undone[i].text); size > maxUndoText || len(b.undone)-i > maxUndo {
+			b.undone = b.undone[i+1:]
+			break
+		}
 	}
 }
 
@@ -95,14 +105,16 @@ func (b *buffer) undo() {
 }
 
 func (b *buffer) insert(s string) {
-	if s == "" {
-		return
+	if rs := []rune(s); len(rs) > 0 && len(b.text)+len(rs) <= maxText {
+		b.change()
+		b.put(rs)
 	}
-	b.change()
-	b.put([]rune(s))
 }
 
 func (b *buffer) typeIn(r rune) {
+	if len(b.text) == maxText {
+		return
+	}
 	if !b.typing || unicode.IsSpace(r) {
 		b.change()
 		b.typing = true

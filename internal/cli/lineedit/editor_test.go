@@ -157,6 +157,33 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
+// TestTextIsBounded: killing and yanking doubles a text, up to an end; what does
+// not fit is left out as a whole, and what can be undone is bounded, too.
+func TestTextIsBounded(t *testing.T) {
+	var b buffer
+	b.insert("0123456789")
+	for range 40 {
+		b.kill(0, len(b.text))
+		b.edit(keyYank)
+		b.edit(keyYank)
+	}
+	if n := len(b.text); n > maxText || n < maxText/4 || n%10 != 0 {
+		t.Errorf("%d characters", n)
+	}
+	size := 0
+	for _, v := range b.undone {
+		size += len(v.text)
+	}
+	if size > maxUndoText {
+		t.Errorf("%d characters to undo", size)
+	}
+	b.replace(strings.Repeat("x", maxText))
+	b.edit('y')
+	if len(b.text) != maxText {
+		t.Errorf("%d characters", len(b.text))
+	}
+}
+
 // FuzzKeys: whatever comes, Read ends with a text or an error, and the screen
 // shows no sequence that it does not know.
 func FuzzKeys(f *testing.F) {
@@ -164,6 +191,7 @@ func FuzzKeys(f *testing.F) {
 		f.Add("ab;"+n+"\t\tc;\r"+n+"x\x12b\x12\r", uint8(9))
 	}
 	f.Fuzz(func(t *testing.T, keys string, columns uint8) {
+		keys = keys[:min(len(keys), 60)] // few enough that a text that is doubled again and again stays short
 		s := newScreen(t, 2+int(columns), 5)
 		e := New(Config{
 			In: strings.NewReader(keys), Out: s, Size: func() (int, int) { return s.columns, s.most },

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tarnlake/tarn/internal/cli/lineedit"
+	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// sqlShell is the prompt of `tarn sql`. What is typed runs as it does in a script,
+// but an error ends only what was typed.
+type sqlShell struct {
+	sqlRunner
+	in lineReader
+	// interruptible ends what it returns on Ctrl-C, and ctx does not.
+	interruptible func(ctx context.Context) (context.Context, context.CancelFunc)
+	words         *sqlWords
+	history       *sqlHistory
+	pager         string // command; used when page is set
+}
+
+// lineReader reads what is typed. Read returns lineedit.ErrInterrupted on Ctrl-C
+// and io.EOF at the end.
+type lineReader interface {
+	Read(ctx context.Context, prompt, more string) (string, error)
+}
+
+// errLeave ends the shell.
+var errLeave = errors.New("leave")
+
+// loop reads and runs until the end of the input, \q, or the end of ctx.
+func (s *sqlShell) loop(ctx context.Context) error {
+	for {
+		prompt, more := s.prompts()
+		text, err := s.in.Read(ctx, prompt, more)
+		switch {
+		case ctx.Err() != nil:
+			return tarnerr.Wrap(tarnerr.Unavailable, "reading statements", ctx.Err())
+		case errors.Is(err, lineedit.ErrInterrupted):
+			continue
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return tarnerr.Wrap(tarnerr.Unavailable, "reading statements", err)
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		s.history.add(text)
+		if err := s.once(ctx, text); err == errLeave {
+			return nil
+		}
+		s.words.forget()
+	}
+}
+
+// prompts are what stands before the first line of a statement and the others.
+func (s *sqlShell) prompts() (first, more string) {
+	first = s.db.Database() + "> "
+	if len(first) > 30 {
+		first = "sql> "
+	}
+	return first, strings.Repeat(" ", max(0, len([]rune(first))-3)) + "-> "
+}
+
+// once runs what was typed and says what went wrong.
+func (s *sqlShell) once(ctx context.Context, text string) error {
+	running, stop := s.interruptible(ctx)
+	defer stop()
+	var err error
+	if name, ok := shellWord(text); ok {
+		err = s.command(running, name)
+	} else {
+		err = s.run(running, text)
+	}
+	switch {
+	case err == nil || err == errLeave:
+	case running.Err() != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown && errors.Is(err, context.Canceled):
+		fmt.Fprintln(s.errOut, "cancelled")
+		err = nil
+	default:
+		fmt.Fprintf(s.errOut, "error: %v\n", err)
+	}
+	return err
+}
+
+// shellWord is a command of the shell itself: \name, or one of the words that
+// people type to be let out.
+func shellWord(text string) (command string, ok bool) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, `\`) {
+		return text, true
+	}
+	switch strings.ToLower(strings.TrimSuffix(text, ";")) {
+	case "quit", "exit":
+		return `\q`, true
+	case "help":
+		return `\?`, true
+	}
+	return "", false
+}
+
+// ready tells whether Enter runs what was typed: a command of the shell, or
+// statements the last of which is closed by a semicolon.
+func ready(text string) bool {
+	if _, ok := shellWord(text); ok {
+		return true
+	}
+	tokens := sqltext.Lex(text)
+	if len(tokens) == 0 {
+		return true
+	}
+	return tokens[len(tokens)-1].Is(";")
+}

@@ -1,0 +1,446 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/internal/systable"
+)
+
+// lookupTime bounds how long a press of Tab waits for the catalog.
+const lookupTime = 3 * time.Second
+
+// sqlWords completes what is typed in the shell.
+type sqlWords struct {
+	query func(ctx context.Context, sql string) ([][]string, error)
+	known map[string][]string // what a query gave, until a statement has run
+	funcs []string            // DuckDB's, which do not change
+}
+
+// forget drops the names that a statement may have changed.
+func (w *sqlWords) forget() {
+	if w != nil {
+		w.known = nil
+	}
+}
+
+// names are the first column of a query, none when it fails.
+func (w *sqlWords) names(ctx context.Context, sql string) []string {
+	if names, ok := w.known[sql]; ok {
+		return names
+	}
+	rows, err := w.query(ctx, sql)
+	if err != nil {
+		return nil // what cannot be listed is not completed
+	}
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = r[0]
+	}
+	if w.known == nil {
+		w.known = map[string][]string{}
+	}
+	w.known[sql] = names
+	return names
+}
+
+func (w *sqlWords) databases(ctx context.Context) []string { return w.names(ctx, "SHOW DATABASES") }
+
+func (w *sqlWords) tables(ctx context.Context, database []string) []string {
+	if len(database) == 0 {
+		return w.names(ctx, "SHOW TABLES")
+	}
+	return w.names(ctx, "SHOW TABLES FROM "+quotedName(database))
+}
+
+func (w *sqlWords) columns(ctx context.Context, table []string) []string {
+	return w.names(ctx, "DESCRIBE "+quotedName(table))
+}
+
+// functions are those that can be called by name.
+func (w *sqlWords) functions(ctx context.Context) []string {
+	if w.funcs == nil {
+		rows, err := w.query(ctx, `SELECT DISTINCT function_name FROM duckdb_functions()
+			WHERE function_type IN ('scalar', 'aggregate', 'macro') AND regexp_full_match(function_name, '[a-z][a-z0-9_]*')
+			AND function_name NOT LIKE 'pg\_%' ESCAPE '\' AND function_name NOT LIKE '\_\_%' ESCAPE '\' ORDER BY ALL`)
+		if err != nil {
+			return nil
+		}
+		for _, r := range rows {
+			w.funcs = append(w.funcs, r[0]+"(")
+		}
+	}
+	return w.funcs
+}
+
+// candidates are what the word before cursor can become; they replace the text
+// from from to cursor.
+func (w *sqlWords) candidates(ctx context.Context, text string, cursor int) (from int, out []string) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	if strings.HasPrefix(text, `\`) {
+		return w.commandCandidates(ctx, text[:cursor])
+	}
+	word := wordBefore(text, cursor)
+	if word.none {
+		return cursor, nil
+	}
+	return word.start, w.complete(ctx, word, scopeOf(text, word.start, cursor))
+}
+
+// complete finds the candidates by what stands before the word.
+func (w *sqlWords) complete(ctx context.Context, word sqlWord, scope []tableInScope) []string {
+	var out matches
+	switch {
+	case len(word.path) > 0:
+		for _, t := range scope {
+			if len(word.path) == 1 && strings.EqualFold(t.visible(), word.path[0]) {
+				out.names(word, w.columns(ctx, t.path))
+			}
+		}
+		if len(out.found) == 0 || word.place != placeColumn {
+			out.names(word, w.tables(ctx, word.path))
+			out.systemTables(word, w.tables(ctx, word.path))
+		}
+		if len(out.found) == 0 {
+			out.names(word, w.columns(ctx, word.path))
+		}
+	case word.place == placeDatabase:
+		out.names(word, w.databases(ctx))
+	case word.place == placeTable:
+		out.names(word, w.tables(ctx, nil))
+		out.systemTables(word, w.tables(ctx, nil))
+		out.names(word, w.databases(ctx))
+		out.keywords(word, "IF EXISTS", "IF NOT EXISTS", "VALUES", "SELECT")
+	default:
+		for _, t := range scope {
+			out.names(word, w.columns(ctx, t.path))
+		}
+		if word.prefix == "" {
+			break // everything would be on offer
+		}
+		for _, t := range scope {
+			out.names(word, []string{t.visible()})
+		}
+		out.keywords(word, sqlKeywords()...)
+		out.functions(word, w.functions(ctx))
+		out.names(word, w.tables(ctx, nil))
+	}
+	return out.found
+}
+
+// commandCandidates complete a command of the shell and what it takes.
+func (w *sqlWords) commandCandidates(ctx context.Context, text string) (from int, out []string) {
+	name, arg, spaced := strings.Cut(text, " ")
+	if !spaced {
+		for _, c := range shellCommands() {
+			if strings.HasPrefix(c.name, text) {
+				out = append(out, c.name)
+			}
+		}
+		return 0, out
+	}
+	from = len(name) + 1
+	var list []string
+	switch name {
+	case `\o`:
+		list = []string{"table", "jsonl", "csv"}
+	case `\x`:
+		list = []string{layoutOn, layoutOff, layoutAuto}
+	case `\timing`, `\pager`:
+		list = []string{"on", "off"}
+	case `\h`:
+		for _, s := range statementSyntax {
+			list = append(list, s.name)
+		}
+	case `\i`:
+		return from, filesLike(arg)
+	case `\d`, `\c`, `\dt`:
+		word := wordBefore("USE "+arg, len("USE "+arg))
+		if name == `\d` {
+			word.place = placeTable
+		}
+		if word.none {
+			return len(text), nil
+		}
+		word.start += from - len("USE ")
+		if name == `\c` && len(word.path) > 0 {
+			return word.start, nil
+		}
+		return word.start, w.complete(ctx, word, nil)
+	}
+	for _, l := range list {
+		if len(arg) <= len(l) && strings.EqualFold(l[:len(arg)], arg) {
+			out = append(out, l)
+		}
+	}
+	return from, out
+}
+
+// filesLike are the files that a path can become; directories end with a slash.
+func filesLike(prefix string) (out []string) {
+	dir, name := filepath.Split(prefix)
+	entries, err := os.ReadDir(first(dir, "."))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), name) || name == "" && strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := dir + e.Name()
+		if e.IsDir() {
+			path += string(filepath.Separator)
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+// matches gathers candidates, each once.
+type matches struct{ found []string }
+
+func (m *matches) add(word sqlWord, shown, plain string) {
+	if len(plain) < len(word.prefix) || !strings.EqualFold(plain[:len(word.prefix)], word.prefix) || slices.Contains(m.found, shown) {
+		return
+	}
+	m.found = append(m.found, shown)
+}
+
+// names adds names, in quotes where they need them.
+func (m *matches) names(word sqlWord, names []string) {
+	for _, n := range names {
+		m.add(word, word.written(n), n)
+	}
+}
+
+// systemTables adds the system tables of the table that the word names before its $.
+func (m *matches) systemTables(word sqlWord, tables []string) {
+	table, _, ok := strings.Cut(word.prefix, "$")
+	if !ok || !slices.ContainsFunc(tables, func(t string) bool { return strings.EqualFold(t, table) }) {
+		return
+	}
+	for _, n := range systable.Names() {
+		m.add(word, word.written(table+"$"+n), table+"$"+n)
+	}
+}
+
+func (m *matches) keywords(word sqlWord, keywords ...string) {
+	if word.quote != 0 {
+		return
+	}
+	small := strings.ContainsFunc(word.prefix, unicode.IsLower)
+	for _, k := range keywords {
+		if small {
+			k = strings.ToLower(k)
+		}
+		m.add(word, k, k)
+	}
+}
+
+func (m *matches) functions(word sqlWord, functions []string) {
+	if word.quote != 0 {
+		return
+	}
+	for _, f := range functions {
+		m.add(word, f, f)
+	}
+}
+
+// sqlKeywords are those that statements are made of.
+func sqlKeywords() []string {
+	return strings.Fields(`ALL ALTER AND ANTI AS ASC ASOF AT BETWEEN BY CASCADE CASE CAST COMMENT CREATE CROSS CURRENT DATABASE DATABASES
+		DEFAULT DESC DESCRIBE DISTINCT DROP ELSE END ENFORCED EXCEPT EXCLUDE EXISTS EXPLAIN FALSE FETCH FILTER FIRST FOLLOWING FROM
+		FULL GROUP GROUPING HAVING IF ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS JOIN KEY LAST LATERAL LEFT LIKE LIMIT NATURAL NOT
+		NULL NULLS OFFSET ON OR ORDER OUTER OVER PARTITION PARTITIONED PARTITIONS PIVOT POSITIONAL PRECEDING PRIMARY QUALIFY RANGE
+		RECURSIVE RENAME REPLACE RESET RIGHT ROLLUP ROWS SELECT SEMI SET SHOW SIMILAR TABLE TABLES TABLESAMPLE THEN TO TRUE UNBOUNDED
+		UNION UNPIVOT USE USING VALUES VERSION WHEN WHERE WINDOW WITH
+		BIGINT BINARY BOOLEAN CHAR DATE DECIMAL DOUBLE FLOAT INT SMALLINT STRING TIME TIMESTAMP TINYINT VARBINARY VARCHAR`)
+}
+
+// place is what a word stands for.
+type place uint8
+
+const (
+	placeColumn place = iota
+	placeTable
+	placeDatabase
+)
+
+// sqlWord is the word before the cursor.
+type sqlWord struct {
+	none   bool     // the cursor stands in a text or comment
+	path   []string // names before it, with a point behind each
+	prefix string   // without its quote
+	start  int      // byte of the text
+	quote  byte     // that opens it, 0 for none
+	place  place
+}
+
+// written is a name as it is to be put in.
+func (w sqlWord) written(name string) string {
+	quote := w.quote
+	if quote == 0 {
+		if !needsQuotes(name) {
+			return name
+		}
+		quote = '"'
+	}
+	q := string(quote)
+	return q + strings.ReplaceAll(name, q, q+q) + q
+}
+
+func needsQuotes(name string) bool {
+	tokens := sqltext.Lex(name)
+	return len(tokens) != 1 || tokens[0].Kind != sqltext.Word || tokens[0].Text != name || isKeyword(name)
+}
+
+// wordBefore finds the word that ends at cursor, which may be empty.
+func wordBefore(text string, cursor int) sqlWord {
+	tokens := sqltext.Lex(text[:cursor])
+	w := sqlWord{start: cursor}
+	n := len(tokens)
+	if n > 0 {
+		switch last := tokens[n-1]; {
+		case last.Kind == sqltext.Unfinished:
+			if q := last.Text[0]; q != '"' && q != '`' {
+				return sqlWord{none: true}
+			}
+			w.quote, w.prefix, w.start = last.Text[0], last.Text[1:], last.Start
+			n--
+		case last.End() == cursor && last.Kind == sqltext.Word:
+			w.prefix, w.start = last.Text, last.Start
+			n--
+		case last.End() == cursor && (last.Kind == sqltext.Numeral || last.Kind == sqltext.String || last.Kind == sqltext.Quoted):
+			return sqlWord{none: true}
+		case inLineComment(text[last.End():cursor]):
+			return sqlWord{none: true}
+		}
+	}
+	for n >= 2 && tokens[n-1].Is(".") && isName(tokens[n-2]) {
+		w.path = append([]string{tokens[n-2].Name()}, w.path...)
+		n -= 2
+	}
+	w.place = placeBefore(tokens[:n])
+	return w
+}
+
+// inLineComment reports a comment that lasts to the end of what lies behind the
+// last token.
+func inLineComment(gap string) bool {
+	line := gap[strings.LastIndexByte(gap, '\n')+1:]
+	return strings.Contains(line, "--")
+}
+
+func isName(t sqltext.Token) bool { return t.Kind == sqltext.Word || t.Kind == sqltext.Quoted }
+
+// placeBefore tells what comes after tokens.
+func placeBefore(tokens []sqltext.Token) place {
+	for len(tokens) > 0 && tokens[len(tokens)-1].Is("EXISTS") { // DROP TABLE IF EXISTS …
+		tokens = tokens[:len(tokens)-1]
+		for len(tokens) > 0 && (tokens[len(tokens)-1].Is("NOT") || tokens[len(tokens)-1].Is("IF")) {
+			tokens = tokens[:len(tokens)-1]
+		}
+	}
+	if len(tokens) == 0 {
+		return placeColumn
+	}
+	last := tokens[len(tokens)-1]
+	before := func(word string) bool { return len(tokens) > 1 && tokens[len(tokens)-2].Is(word) }
+	switch {
+	case last.Is("USE"), last.Is("DATABASE"), last.Is("SCHEMA"), (last.Is("FROM") || last.Is("IN")) && before("TABLES"):
+		return placeDatabase
+	case last.Is("FROM"), last.Is("JOIN"), last.Is("INTO"), last.Is("TABLE"), last.Is("DESCRIBE"), last.Is("PARTITIONS"),
+		last.Is("DESC") && len(tokens) == 1:
+		return placeTable
+	case last.Is(",") && inFrom(tokens):
+		return placeTable
+	}
+	return placeColumn
+}
+
+// inFrom tells that the last token, a comma, stands between the tables of a FROM.
+func inFrom(tokens []sqltext.Token) bool {
+	for i := len(tokens) - 2; i >= 0; i-- {
+		switch t := tokens[i]; {
+		case t.Is("FROM"):
+			return true
+		case t.Is(",") || t.Is(".") || t.Is("AS") || standsForName(t):
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// tableInScope is a table that a statement names.
+type tableInScope struct {
+	path  []string
+	alias string
+}
+
+func (t tableInScope) visible() string {
+	if t.alias != "" {
+		return t.alias
+	}
+	return t.path[len(t.path)-1]
+}
+
+// scopeOf finds the tables that the statement around a word names, before it and
+// behind it.
+func scopeOf(text string, from, to int) []tableInScope {
+	statement := sqltext.Lex(text[:from])
+	for i := len(statement) - 1; i >= 0; i-- {
+		if statement[i].Is(";") {
+			statement = statement[i+1:]
+			break
+		}
+	}
+	for _, t := range sqltext.Lex(text[to:]) {
+		if t.Is(";") {
+			break
+		}
+		statement = append(statement, t)
+	}
+	var out []tableInScope
+	for i := range statement {
+		if i > 0 && placeBefore(statement[:i]) == placeTable {
+			if t, ok := tableAt(statement[i:]); ok {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// tableAt reads a table's name and its alias.
+func tableAt(tokens []sqltext.Token) (t tableInScope, ok bool) {
+	i := 0
+	for i < len(tokens) && standsForName(tokens[i]) {
+		t.path = append(t.path, tokens[i].Name())
+		if i++; i == len(tokens) || !tokens[i].Is(".") {
+			break
+		}
+		i++
+	}
+	if i < len(tokens) && tokens[i].Is("AS") {
+		i++
+	}
+	if i < len(tokens) && standsForName(tokens[i]) {
+		t.alias = tokens[i].Name()
+	}
+	return t, len(t.path) > 0
+}
+
+// standsForName reports a name that is no keyword.
+func standsForName(t sqltext.Token) bool {
+	return t.Kind == sqltext.Quoted || t.Kind == sqltext.Word && !isKeyword(t.Text)
+}
+
+func isKeyword(word string) bool { return slices.Contains(sqlKeywords(), strings.ToUpper(word)) }
