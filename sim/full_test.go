@@ -1,0 +1,6 @@
+//go:build !race && cgo
+
+package sim
+
+// full: run all seeds.
+const full = true

@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/types"
+)
+
+var (
+	place     = layout.Table{Dir: "/w/db.db/t"}
+	tableName = table.Identifier{Database: "db", Table: "t"}
+)
+
+// scenario is what a run is about, laid out before it begins.
+type scenario struct {
+	profile     mem.Profile
+	keyed       bool
+	partitioned bool
+	options     map[string]string
+	rates       rates
+	jobs        []job
+	operations  int // commits planned
+	writers     int
+}
+
+// row is one row of the table. In append tables k is different in every row. In
+// key tables the row of the highest s is the one that is read, whatever the order
+// of commits.
+type row struct {
+	p string
+	k int64
+	s int64
+	v string
+}
+
+func (r row) String() string { return fmt.Sprintf("%s/%d=%s@%d", r.p, r.k, r.v, r.s) }
+
+var partitions = []string{"a", "b"}
+
+// layOut draws a scenario.
+func layOut(c *choices) *scenario {
+	sc := &scenario{
+		profile: pick(c, mem.Posix, mem.ObjectStore), keyed: c.percent(50), partitioned: c.percent(75),
+		options: map[string]string{
+			"file.compression": "none", "manifest.compression": "none",
+			"manifest.merge-min-count":                pick(c, "2", "3", "30"),
+			"manifest.full-compaction-threshold-size": pick(c, "1 b", "16 mb"),
+			"commit.max-retries":                      pick(c, "10", "10", "10", "2"),
+		},
+	}
+	switch {
+	case sc.keyed:
+		sc.options["bucket"] = pick(c, "1", "1", "2")
+		sc.options["sequence.field"] = "s"
+	case c.percent(50):
+		sc.options["bucket"], sc.options["bucket-key"] = "1", "k"
+	}
+	sc.rates = rates{
+		fault: pick(c, 0, 3, 10, 30), publish: pick(c, 0, 10, 40),
+		crashes: pick(c, 0, 1, 2, 3), crash: pick(c, 3, 10),
+		stick: pick(c, 0, 50, 90), hold: pick(c, 0, 10, 40), clock: pick(c, 2, 10, 30),
+		forced: int64(c.between(20, 150)),
+	}
+	rows := &rowSource{c: c, keyed: sc.keyed}
+	sc.writers = c.between(3, 4)
+	for i := range sc.writers {
+		w := newWriter("w"+strconv.Itoa(i+1), c, rows)
+		sc.operations += len(w.units)
+		sc.jobs = append(sc.jobs, w)
+	}
+	for i := range c.between(0, 2) {
+		sc.jobs = append(sc.jobs, newCompactor("c"+strconv.Itoa(i+1), c))
+	}
+	if c.percent(50) {
+		sc.jobs = append(sc.jobs, newOverwriter("o", c, rows, sc.partitioned))
+	}
+	if !sc.keyed && c.percent(50) {
+		sc.jobs = append(sc.jobs, newRemover("d", c))
+	}
+	sc.jobs = append(sc.jobs, newReader("r", c))
+	return sc
+}
+
+// spec is the table of the scenario.
+func (sc *scenario) spec() schema.Spec {
+	s := schema.Spec{
+		Fields: []types.Field{
+			{Name: "p", Type: types.MustParse("STRING NOT NULL")},
+			{Name: "k", Type: types.MustParse("BIGINT NOT NULL")},
+			{Name: "s", Type: types.MustParse("BIGINT")},
+			{Name: "v", Type: types.MustParse("STRING")},
+		},
+		Options: sc.options,
+	}
+	if sc.partitioned {
+		s.PartitionKeys = []string{"p"}
+	}
+	if sc.keyed {
+		s.PrimaryKeys = []string{"p", "k"}
+	}
+	return s
+}
+
+// rowSource makes rows. No two have one s.
+type rowSource struct {
+	c     *choices
+	keyed bool
+	last  int64
+}
+
+// keys is how many keys a partition of a key table has: few, so that writers meet.
+const keys = 4
+
+func (r *rowSource) rows(n int) []row {
+	out := make([]row, n)
+	for i := range out {
+		r.last++
+		out[i] = row{p: partitions[r.c.below(len(partitions))], k: r.last, s: r.last, v: "v" + strconv.FormatInt(r.last, 10)}
+		if r.keyed {
+			out[i].k = int64(r.c.below(keys))
+		}
+	}
+	return out
+}
