@@ -84,18 +84,24 @@ func (s *Store) mergeFull(ctx context.Context, metas []FileMeta, changed []bool,
 // without what cancels. Deletions whose files lie in others stay. done is false
 // when nothing cancels.
 func (s *Store) mergePart(ctx context.Context, metas []FileMeta, opts MergeOptions) (out []FileMeta, done bool, err error) {
-	budget := opts.budget()
-	p := planPart{metas: metas, left: budget, turn: opts.Turn, taken: make([]bool, len(metas))}
-	if !p.take(budget/2, func(i int) bool { return metas[i].Deleted > 0 }) {
+	p := planPart{metas: metas, left: opts.budget(), taken: make([]bool, len(metas))}
+	if !p.holders(opts.Turn) {
 		return nil, false, nil
 	}
-	holders := make([]bool, len(metas))
-	copy(holders, p.taken)
 	deleted, partitions, err := s.deletedFiles(ctx, p.chosen())
 	if err != nil {
 		return nil, false, err
 	}
-	p.take(budget, func(i int) bool { return metas[i].Added > 0 && s.mayHoldAny(metas[i], partitions) })
+	if p.others(opts.Turn, func(m FileMeta) bool { return s.mayHoldAny(m, partitions) }) {
+		// Among those may be some with deletions of their own.
+		if deleted, _, err = s.deletedFiles(ctx, p.chosen()); err != nil {
+			return nil, false, err
+		}
+	}
+	holders := make([]bool, len(metas))
+	for i, m := range metas {
+		holders[i] = p.taken[i] && m.Deleted > 0
+	}
 
 	// First the additions that stay, then, behind whatever lies between, the
 	// deletions: a file's deletion never comes before its addition.

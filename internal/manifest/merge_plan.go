@@ -82,22 +82,43 @@ func (o *MergeOptions) budget() int64 {
 
 // planPart chooses the manifests of a full merge that cannot take in all: some
 // that hold deletions, up to half of the budget, and then, among those that may
-// have the files deleted, as many as fit. Both go around with each turn.
+// have the files deleted, as many as fit. The latter begin one manifest further
+// with each turn, the former when the latter have come around, so that each meets
+// each.
 type planPart struct {
 	metas []FileMeta
 	left  int64
-	turn  int64
 	taken []bool
 }
 
-// take takes manifests that want accepts until so many bytes are spent.
-func (p *planPart) take(limit int64, want func(i int) bool) (some bool) {
-	n := int64(len(p.metas))
-	start := (p.turn%n + n) % n
+// holders takes manifests with deletions.
+func (p *planPart) holders(turn int64) (some bool) {
+	var all []int
+	for i, m := range p.metas {
+		if m.Deleted > 0 {
+			all = append(all, i)
+		}
+	}
+	return p.take(all, turn/int64(max(1, len(p.metas))), p.left/2, func(int) bool { return true })
+}
+
+// others takes manifests that may have what those delete.
+func (p *planPart) others(turn int64, may func(m FileMeta) bool) (some bool) {
+	all := make([]int, len(p.metas))
+	for i := range all {
+		all[i] = i
+	}
+	return p.take(all, turn, p.left, func(i int) bool { return p.metas[i].Added > 0 && may(p.metas[i]) })
+}
+
+// take takes those of a list that want accepts, from the one whose turn it is,
+// until so many bytes are spent.
+func (p *planPart) take(list []int, turn, limit int64, want func(i int) bool) (some bool) {
+	n := int64(len(list))
 	for k := range n {
-		i := int((start + k) % n)
+		i := list[((turn+k)%n+n)%n]
 		size := p.metas[i].FileSize
-		if p.taken[i] || size > min(limit, p.left) || !want(i) {
+		if p.taken[i] || size > limit || !want(i) {
 			continue
 		}
 		p.taken[i], some = true, true

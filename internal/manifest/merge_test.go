@@ -88,6 +88,9 @@ func TestUpgradeIsNoDeletion(t *testing.T) {
 func TestPlans(t *testing.T) {
 	datadriven.RunTest(t, "testdata/plans", func(t *testing.T, d *datadriven.TestData) string {
 		opts := MergeOptions{TargetSize: 100, FullThreshold: 200, MinCount: 3}
+		if d.HasArg("budget") {
+			d.ScanArgs(t, "budget", &opts.Budget)
+		}
 		var metas []FileMeta
 		for i, w := range strings.Fields(d.Input) {
 			m := FileMeta{FileName: fmt.Sprint("m", i)}

@@ -44,6 +44,8 @@ type Store struct {
 	codecs *codecs
 	// schemas are those of the containers read so far.
 	schemas *schemaCache
+	// rollEvery is after how many entries a writer looks at the size of a manifest.
+	rollEvery int64
 }
 
 // NewStore returns a store. Unsupported when it cannot write manifest.compression.
@@ -62,7 +64,7 @@ func NewStore(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{cfg: cfg, codec: c, codecs: cs, schemas: newSchemaCache()}, nil
+	return &Store{cfg: cfg, codec: c, codecs: cs, schemas: newSchemaCache(), rollEvery: rollEvery}, nil
 }
 
 // ReadManifest reads the entries of a manifest that the filter takes, in order.

@@ -53,7 +53,7 @@ func (w *roller) write(ctx context.Context, e *Entry) error {
 	if err := w.file.added(); err != nil {
 		return tarnerr.Trace("writing manifest", err, "path", w.file.path)
 	}
-	if w.summary.entries()%rollEvery == 0 && w.file.size >= w.store.cfg.TargetSize {
+	if w.summary.entries()%w.store.rollEvery == 0 && w.file.size >= w.store.cfg.TargetSize {
 		return w.finish()
 	}
 	return nil
