@@ -37,9 +37,9 @@ On a terminal, without -c and -f, a prompt opens: \? lists its commands.
 
 SELECT has all that DuckDB has. Tables are named db.table, system tables
 db.table$snapshots, an earlier snapshot FROM db.table AT (VERSION => n).
-CREATE DATABASE and TABLE, DROP, ALTER TABLE … SET, RESET and RENAME TO, SHOW,
-DESCRIBE, USE and INSERT INTO are written as in Flink or Spark. INSERT returns
-when its rows are committed.
+CREATE CATALOG, DATABASE and TABLE, DROP, ALTER TABLE, SHOW, DESCRIBE, USE and
+INSERT INTO are written as in Flink or Spark. INSERT returns when its rows are
+committed.
 
 Rows go to standard output, all else to standard error.
 Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
@@ -80,6 +80,7 @@ func (r *sqlRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.opts.OpenWarehouse = r.rt.Open
 	db, err := tarnsql.Open(ctx, cat, r.opts)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 
+	width "github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/tarnlake/tarn/internal/cli/lineedit"
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -22,6 +24,7 @@ type sqlShell struct {
 	words         *sqlWords
 	history       *sqlHistory
 	pager         string // command; used when page is set
+	firstCatalog  string // which the prompt does not name
 }
 
 // lineReader reads what is typed. Read returns lineedit.ErrInterrupted on Ctrl-C
@@ -36,7 +39,7 @@ var errLeave = errors.New("leave")
 // loop reads and runs until the end of the input, \q, or the end of ctx.
 func (s *sqlShell) loop(ctx context.Context) error {
 	for {
-		prompt, more := s.prompts()
+		prompt, more := s.prompts(ctx)
 		text, err := s.in.Read(ctx, prompt, more)
 		switch {
 		case ctx.Err() != nil:
@@ -59,13 +62,22 @@ func (s *sqlShell) loop(ctx context.Context) error {
 	}
 }
 
-// prompts are what stands before the first line of a statement and the others.
-func (s *sqlShell) prompts() (first, more string) {
+// prompts are what stands before the first line of a statement and the others:
+// the current database, and its catalog when it is another than at the start.
+func (s *sqlShell) prompts(ctx context.Context) (first, more string) {
 	first = s.db.Database() + "> "
-	if len(first) > 30 {
+	if rows, err := s.rows(ctx, "SHOW CURRENT CATALOG"); err == nil && len(rows) == 1 {
+		if s.firstCatalog == "" {
+			s.firstCatalog = rows[0][0]
+		}
+		if rows[0][0] != s.firstCatalog {
+			first = rows[0][0] + "." + first
+		}
+	}
+	if first = harmless(first); len(first) > 40 {
 		first = "sql> "
 	}
-	return first, strings.Repeat(" ", max(0, len([]rune(first))-3)) + "-> "
+	return first, strings.Repeat(" ", max(0, width.StringWidth(first)-3)) + "-> "
 }
 
 // once runs what was typed and says what went wrong.

@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/catalog"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/tarnsql"
 )
@@ -54,14 +55,18 @@ type shellWorld struct {
 func newShellWorld(t *testing.T) *shellWorld {
 	w := &shellWorld{out: &strings.Builder{}, mem: memory.NewCheckedAllocator(memory.NewGoAllocator())}
 	ctx := context.Background()
-	cat, err := tarn.Open(ctx, t.TempDir(), tarn.Config{Durability: fileio.OS, Components: tarn.Components{Allocator: w.mem}})
+	config := tarn.Config{Durability: fileio.OS, Components: tarn.Components{Allocator: w.mem}}
+	cat, err := tarn.Open(ctx, t.TempDir(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cat.CreateDatabase(ctx, "shop", false); err != nil {
 		t.Fatal(err)
 	}
-	db, err := tarnsql.Open(ctx, cat, tarnsql.Options{Database: "shop", Threads: 2, TempDir: t.TempDir(), Allocator: w.mem})
+	db, err := tarnsql.Open(ctx, cat, tarnsql.Options{
+		Database: "shop", Threads: 2, TempDir: t.TempDir(), Allocator: w.mem,
+		OpenWarehouse: func(ctx context.Context, uri string) (catalog.Catalog, error) { return tarn.Open(ctx, uri, config) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,23 +10,32 @@ import (
 
 // statementSyntax is how the statements of `tarn sql` are written.
 var statementSyntax = []struct{ name, syntax string }{
-	{"SELECT", `SELECT … FROM table [AT (VERSION => snapshot)] …    all of DuckDB's SELECT
+	{"SELECT", `SELECT … FROM table [AT (VERSION => snapshot | TIMESTAMP => time)] …    all of DuckDB's SELECT
 "table$snapshots" and the other system tables are tables, too`},
-	{"INSERT", `INSERT INTO table [(column, …)] VALUES (value, …), … | query`},
+	{"INSERT", `INSERT INTO table [PARTITION (column = literal, …)] [(column, …)] VALUES (value, …), … | query`},
 	{"CREATE TABLE", `CREATE TABLE [IF NOT EXISTS] table (
   column type [NOT NULL] [DEFAULT literal] [COMMENT 'text'], …
   [, PRIMARY KEY (column, …) NOT ENFORCED]
 ) [COMMENT 'text'] [PARTITIONED BY (column, …)] [WITH ('option' = 'value', …)]`},
 	{"CREATE DATABASE", `CREATE DATABASE [IF NOT EXISTS] database`},
-	{"ALTER TABLE", `ALTER TABLE table SET ('option' = 'value', …) | RESET ('option', …) | RENAME TO table`},
+	{"CREATE CATALOG", `CREATE CATALOG [IF NOT EXISTS] catalog WITH ('type' = 'paimon', 'warehouse' = 'directory or URI')`},
+	{"ALTER TABLE", `ALTER TABLE table SET ('option' = 'value', …) | RESET ('option', …) | RENAME TO table
+ALTER TABLE table ADD COLUMN column type [COMMENT 'text'] [FIRST | AFTER column]
+ALTER TABLE table DROP COLUMN column | RENAME COLUMN column TO column
+ALTER TABLE table ALTER COLUMN column TYPE type | COMMENT 'text' | FIRST | AFTER column | SET DEFAULT literal | DROP NOT NULL`},
+	{"COMMENT", `COMMENT ON TABLE table IS 'text'`},
 	{"DROP", `DROP TABLE [IF EXISTS] table
-DROP DATABASE [IF EXISTS] database [CASCADE]`},
-	{"SHOW", `SHOW DATABASES
-SHOW TABLES [FROM database]
+DROP DATABASE [IF EXISTS] database [CASCADE]
+DROP CATALOG [IF EXISTS] catalog`},
+	{"SHOW", `SHOW CATALOGS | DATABASES | CURRENT CATALOG | CURRENT DATABASE
+SHOW TABLES [FROM database] [LIKE 'pattern']
+SHOW COLUMNS FROM table
 SHOW PARTITIONS table
+SHOW TBLPROPERTIES table
 SHOW CREATE TABLE table`},
-	{"DESCRIBE", `DESCRIBE table`},
-	{"USE", `USE database`},
+	{"DESCRIBE", `DESCRIBE [EXTENDED] table`},
+	{"USE", `USE database
+USE CATALOG catalog`},
 	{"EXPLAIN", `EXPLAIN [ANALYZE] query`},
 }
 

@@ -111,6 +111,8 @@ func (w *sqlWords) complete(ctx context.Context, word sqlWord, scope []tableInSc
 		if len(out.found) == 0 {
 			out.names(word, w.columns(ctx, word.path))
 		}
+	case word.place == placeCatalog:
+		out.names(word, w.names(ctx, "SHOW CATALOGS"))
 	case word.place == placeDatabase:
 		out.names(word, w.databases(ctx))
 	case word.place == placeTable:
@@ -255,14 +257,25 @@ func (m *matches) functions(word sqlWord, functions []string) {
 
 // sqlKeywords are those that statements are made of.
 func sqlKeywords() []string {
-	return strings.Fields(`ALL ALTER AND ANTI AS ASC ASOF AT BETWEEN BY CASCADE CASE CAST COMMENT CREATE CROSS CURRENT DATABASE DATABASES
-		DEFAULT DESC DESCRIBE DISTINCT DROP ELSE END ENFORCED EXCEPT EXCLUDE EXISTS EXPLAIN FALSE FETCH FILTER FIRST FOLLOWING FROM
-		FULL GROUP GROUPING HAVING IF ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS JOIN KEY LAST LATERAL LEFT LIKE LIMIT NATURAL NOT
-		NULL NULLS OFFSET ON OR ORDER OUTER OVER PARTITION PARTITIONED PARTITIONS PIVOT POSITIONAL PRECEDING PRIMARY QUALIFY RANGE
-		RECURSIVE RENAME REPLACE RESET RIGHT ROLLUP ROWS SELECT SEMI SET SHOW SIMILAR TABLE TABLES TABLESAMPLE THEN TO TRUE UNBOUNDED
-		UNION UNPIVOT USE USING VALUES VERSION WHEN WHERE WINDOW WITH
+	return strings.Fields(`ADD AFTER ALL ALTER AND ANTI AS ASC ASOF AT BETWEEN BY CASCADE CASE CAST CATALOG CATALOGS COLUMN COLUMNS COMMENT
+		CREATE CROSS CURRENT DATABASE DATABASES DEFAULT DESC DESCRIBE DISTINCT DROP ELSE END ENFORCED EXCEPT EXCLUDE EXISTS EXPLAIN
+		EXTENDED FALSE FETCH FILTER FIRST FOLLOWING FROM FULL GROUP GROUPING HAVING IF ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS
+		JOIN KEY LAST LATERAL LEFT LIKE LIMIT MODIFY NATURAL NOT NULL NULLS OFFSET ON OR ORDER OUTER OVER PARTITION PARTITIONED
+		PARTITIONS PIVOT POSITIONAL PRECEDING PRIMARY QUALIFY RANGE RECURSIVE RENAME REPLACE RESET RIGHT ROLLUP ROWS SELECT SEMI SET SHOW
+		SIMILAR TABLE TABLES TABLESAMPLE TBLPROPERTIES THEN TO TRUE UNBOUNDED UNION UNPIVOT USE USING VALUES VERSION WHEN WHERE WINDOW WITH
 		BIGINT BINARY BOOLEAN CHAR DATE DECIMAL DOUBLE FLOAT INT SMALLINT STRING TIME TIMESTAMP TINYINT VARBINARY VARCHAR`)
 }
+
+// reservedWords are no names unless they stand in quotes.
+func reservedWords() []string {
+	return strings.Fields(`ALL AND ANTI ANY ARRAY AS ASC ASOF ASYMMETRIC AT BOTH CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS DEFAULT
+		DEFERRABLE DESC DESCRIBE DISTINCT DO ELSE END EXCEPT FALSE FETCH FOR FOREIGN FROM FULL GROUP HAVING ILIKE IN INITIALLY INNER
+		INTERSECT INTO IS JOIN LAMBDA LATERAL LEADING LEFT LIKE LIMIT NATURAL NOT NULL OFFSET ON ONLY OR ORDER OUTER PIVOT PLACING
+		POSITIONAL PRIMARY QUALIFY REFERENCES RETURNING RIGHT SELECT SEMI SET SHOW SIMILAR SOME SUMMARIZE SYMMETRIC TABLE TABLESAMPLE
+		THEN TO TRAILING TRUE UNION UNIQUE UNPIVOT USING VALUES VARIADIC WHEN WHERE WINDOW WITH`)
+}
+
+func isReserved(word string) bool { return slices.Contains(reservedWords(), strings.ToUpper(word)) }
 
 // place is what a word stands for.
 type place uint8
@@ -271,6 +284,7 @@ const (
 	placeColumn place = iota
 	placeTable
 	placeDatabase
+	placeCatalog
 )
 
 // sqlWord is the word before the cursor.
@@ -298,7 +312,7 @@ func (w sqlWord) written(name string) string {
 
 func needsQuotes(name string) bool {
 	tokens := sqltext.Lex(name)
-	return len(tokens) != 1 || tokens[0].Kind != sqltext.Word || tokens[0].Text != name || isKeyword(name)
+	return len(tokens) != 1 || tokens[0].Kind != sqltext.Word || tokens[0].Text != name || isReserved(name)
 }
 
 // wordBefore finds the word that ends at cursor, which may be empty.
@@ -354,6 +368,8 @@ func placeBefore(tokens []sqltext.Token) place {
 	last := tokens[len(tokens)-1]
 	before := func(word string) bool { return len(tokens) > 1 && tokens[len(tokens)-2].Is(word) }
 	switch {
+	case last.Is("CATALOG"):
+		return placeCatalog
 	case last.Is("USE"), last.Is("DATABASE"), last.Is("SCHEMA"), (last.Is("FROM") || last.Is("IN")) && before("TABLES"):
 		return placeDatabase
 	case last.Is("FROM"), last.Is("JOIN"), last.Is("INTO"), last.Is("TABLE"), last.Is("DESCRIBE"), last.Is("PARTITIONS"),
@@ -438,9 +454,7 @@ func tableAt(tokens []sqltext.Token) (t tableInScope, ok bool) {
 	return t, len(t.path) > 0
 }
 
-// standsForName reports a name that is no keyword.
+// standsForName reports a name that is no reserved word.
 func standsForName(t sqltext.Token) bool {
-	return t.Kind == sqltext.Quoted || t.Kind == sqltext.Word && !isKeyword(t.Text)
+	return t.Kind == sqltext.Quoted || t.Kind == sqltext.Word && !isReserved(t.Text)
 }
-
-func isKeyword(word string) bool { return slices.Contains(sqlKeywords(), strings.ToUpper(word)) }
