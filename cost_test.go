@@ -27,11 +27,11 @@ func TestCostOfACommit(t *testing.T) {
 		batch, stream string
 	}{
 		{"append", nil, 15,
-			"open=3 create=4 create-if-absent=2 replace=1 delete=1 stat=2",
-			"open=3 create=4 create-if-absent=2 replace=1 delete=1 stat=2"},
+			"open=2 create=4 create-if-absent=2 replace=2 stat=2",
+			"open=2 create=4 create-if-absent=2 replace=2 stat=2"},
 		{"key", []string{"id"}, 18,
-			"open=5 create=4 create-if-absent=2 replace=1 delete=1 stat=3",
-			"open=3 create=4 create-if-absent=2 replace=1 delete=1 stat=2"},
+			"open=3 create=4 create-if-absent=2 replace=2 stat=3",
+			"open=2 create=4 create-if-absent=2 replace=2 stat=2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx := t.Context()

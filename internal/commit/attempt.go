@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -32,6 +33,8 @@ type tries struct {
 	gone     bool               // the table that was opened is not there any more
 	asked    bool               // whether an earlier process left an intent is known
 	earlier  *intent            // the one it left
+	handed   *snapshot.Snapshot // base of the first try, when the commit before has just made it
+	trail
 }
 
 // built is the metadata of one try and what became of it.
@@ -60,7 +63,9 @@ func (t *tries) run(ctx context.Context) (landed *snapshot.Snapshot, already boo
 			err = t.exhausted(retries, elapsed, err)
 			break
 		}
-		if sleepErr := t.c.cfg.Env.Sleep(ctx, t.c.retry.wait(retries, t.c.cfg.Env.Float64())); sleepErr != nil {
+		sleepErr := t.c.cfg.Env.Sleep(ctx, t.c.retry.wait(retries, t.c.cfg.Env.Float64()))
+		t.lap(&t.phases.Backoff)
+		if sleepErr != nil {
 			err = tarnerr.Wrap(tarnerr.Unavailable, "waiting to try again", sleepErr)
 			break
 		}
@@ -89,7 +94,7 @@ func again(err error) bool {
 // once makes one try. Its error is tryAgain when another may follow.
 func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bool, err error) {
 	began := t.c.cfg.Env.Now()
-	base, err := t.c.snapshots.Latest(ctx)
+	base, err := t.latest(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -106,15 +111,19 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 			return found, found != nil && t.foreign(found), err
 		}
 	}
+	t.lap(&t.phases.Read)
 	ch, err := t.fit(ctx, base)
+	t.lap(&t.phases.Check)
 	if err != nil {
 		return nil, false, beforeEffect(err)
 	}
 	b, err := t.build(ctx, base, ch)
+	t.lap(&t.phases.Write)
 	if err != nil {
 		return nil, false, err
 	}
 	found, err := t.intend(ctx, base, b)
+	t.lap(&t.phases.Intent)
 	if found != nil || err != nil {
 		return found, found != nil, err
 	}
@@ -122,6 +131,7 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 		return nil, false, tarnerr.Wrap(tarnerr.Unavailable, "publishing snapshot", ctx.Err())
 	}
 	outcome, err := t.publishOnce(ctx, b)
+	t.lap(&t.phases.Publish)
 	t.note(b.next.ID, word(outcome, b.doubtful), err, t.c.cfg.Env.Now().Sub(began))
 	switch {
 	case outcome == Committed:
@@ -440,10 +450,10 @@ func (t *tries) refused(err error) bool {
 
 func (t *tries) intent() intent {
 	files := t.work.change.files
-	i := intent{
+	i := intent{Record: commitlog.Record{
 		User: t.req.User, Identifier: t.req.Identifier, Kind: t.work.change.kind, Base: t.first,
 		Files: make([]string, 0, len(files)), Millis: t.start.UnixMilli(),
-	}
+	}}
 	if t.earlier != nil {
 		i.Base, i.Earlier = min(i.Base, t.earlier.Base), t.earlier.identity().deltas
 	}
@@ -477,7 +487,7 @@ func (t *tries) intend(ctx context.Context, latest *snapshot.Snapshot, b *built)
 	if err != nil || earlier == nil {
 		return nil, beforeEffect(err)
 	}
-	found, err := search(ctx, t.c.snapshots, earlier.identity(), earlier.Base, latest)
+	found, err := t.c.became(ctx, earlier, latest)
 	if found != nil || err != nil {
 		t.intended = err == nil // one in doubt is kept
 		return found, err

@@ -49,6 +49,7 @@ func (t *tries) refusal(ctx context.Context, base *snapshot.Snapshot, ch *change
 	} else if base != nil {
 		kv = append(kv, "latest user", base.CommitUser)
 	}
+	t.conflicted(ch, c, other)
 	way, redo := advise(c, ch, t.req.User, other)
 	retry := "no"
 	if redo {

@@ -19,24 +19,35 @@ import (
 // (INV-COMMIT-3). Data files belong to the messages and are only removed by
 // AbortMessages.
 
-// settle tidies up after the last try: landed is the snapshot made, err why
-// there is none. What cannot be removed is left to the orphan job and told as
-// a warning.
+// settle tidies up after the last try, and keeps how it ended: landed is the
+// snapshot made, err why there is none. What cannot be removed is left to the
+// orphan job and told as a warning.
 func (c *Committer) settle(ctx context.Context, t *tries, landed *snapshot.Snapshot, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {
 		c.doubtful.add(t.work.change)
+		c.keep(ctx, t, nil, err)
 		return
 	}
 	c.doubtful.remove(t.work.change)
 	invariants.Check(landed != nil || !t.inDoubt(), "INV-COMMIT-3", "metadata of a commit in doubt is about to be deleted: %v", err)
-	if landed != nil {
-		c.hint(ctx, landed)
-	}
 	c.remove(ctx, t.unreferenced(landed))
-	if t.intended {
-		c.warn("removing commit intent", c.cfg.FileIO.Delete(ctx, t.intent().path(c.cfg.Place)))
+	c.keep(ctx, t, landed, err)
+	if landed != nil && landed.ID%expireEvery == 0 && !t.foreign(landed) {
+		c.groups.later(func() { c.expireRecords(ctx) })
 	}
+}
+
+// expireRecords deletes records of commits that ended long ago.
+func (c *Committer) expireRecords(ctx context.Context) {
+	const doing = "expiring commit records"
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.PublishTimeout)
+	defer cancel()
+	paths, err := c.intents.log.Surplus(ctx, c.cfg.Keep, c.cfg.Env.Now().UnixMilli(), expireBatch)
+	if len(paths) > 0 && err == nil {
+		err = c.cfg.FileIO.Delete(ctx, paths...)
+	}
+	c.warn(doing, err)
 }
 
 // remove deletes manifests, lists and index manifests that nothing refers to.

@@ -139,8 +139,8 @@ func TestStorageCallsOfACommit(t *testing.T) {
 		first, next int64
 		calls       string
 	}{
-		{keyed: false, first: 15, next: 12, calls: "open=2 create=4 create-if-absent=2 replace=1 delete=1 stat=2"},
-		{keyed: true, first: 18, next: 12, calls: "open=2 create=4 create-if-absent=2 replace=1 delete=1 stat=2"},
+		{keyed: false, first: 15, next: 12, calls: "open=2 create=4 create-if-absent=2 replace=2 stat=2"},
+		{keyed: true, first: 18, next: 12, calls: "open=2 create=4 create-if-absent=2 replace=2 stat=2"},
 	} {
 		fs := mem.New(mem.ObjectStore)
 		create(t, fs, seeded(1), spec(c.keyed, nil))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/layout"
@@ -44,6 +45,12 @@ type Config struct {
 	// PublishTimeout bounds a publish, which runs detached from the caller's
 	// context: once begun it is followed to its end. 0 = a minute.
 	PublishTimeout time.Duration
+	// Groups are shared by all committers of a process; nil = no other one has the
+	// same table.
+	Groups *Groups
+	// Keep says how many records of ended commits stay; zero = the newest 1000 of
+	// the last seven days.
+	Keep commitlog.Keep
 }
 
 const defaultPublishTimeout = time.Minute
@@ -58,8 +65,9 @@ type Committer struct {
 	rollback  Rollbacker
 	intents   intents
 	builder   *builder
-	strict    strict        // of the commit at work
-	turn      chan struct{} // held by the commit at work
+	strict    strict // of the commit at work
+	groups    *Groups
+	key       string // names the table in groups
 	doubtful  doubtful
 }
 
@@ -68,6 +76,9 @@ type Committer struct {
 func New(cfg Config) (*Committer, error) {
 	if cfg.PublishTimeout <= 0 {
 		cfg.PublishTimeout = defaultPublishTimeout
+	}
+	if cfg.Keep == (commitlog.Keep{}) {
+		cfg.Keep = defaultKeep
 	}
 	if cfg.Lists == nil {
 		cfg.Lists = manifest.NewListCache()
@@ -82,8 +93,12 @@ func New(cfg Config) (*Committer, error) {
 		snapshots: cfg.Snapshots,
 		publisher: cfg.Publisher,
 		rollback:  cfg.Rollback,
-		intents:   intents{cfg.FileIO, cfg.Place},
-		turn:      make(chan struct{}, 1),
+		groups:    cfg.Groups,
+		key:       cfg.FileIO.URI(cfg.Place.BranchDir()),
+	}
+	c.intents = newIntents(cfg.FileIO, cfg.Place, cfg.Snapshots, cfg.Workers)
+	if c.groups == nil {
+		c.groups = &Groups{inline: true}
 	}
 	if c.rollback == nil {
 		c.rollback = emptier{c}
@@ -143,7 +158,7 @@ func (c *Committer) Commit(ctx context.Context, req Request) (*Report, error) {
 		Table: c.cfg.Table, User: req.User, Identifier: req.Identifier,
 		Status: string(report.Status), Reason: report.Reason, Base: report.Base, Snapshots: report.IDs(),
 		Attempts: len(report.Attempts), FilesAdded: report.FilesAdded, FilesDeleted: report.FilesGone,
-		Rows: report.Rows, Bytes: report.Bytes, Err: err, Elapsed: report.Elapsed,
+		Rows: report.Rows, Bytes: report.Bytes, Ahead: report.Ahead, Phases: report.Phases, Err: err, Elapsed: report.Elapsed,
 	})
 	return report, err
 }
@@ -156,26 +171,55 @@ func (c *Committer) commit(ctx context.Context, req Request, report *Report) err
 	if err != nil {
 		return err
 	}
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for other commits", ctx.Err())
+	made, err := c.inTurn(ctx, req, todo, report)
+	// Tidying up is in nobody's way.
+	for _, m := range made {
+		c.settle(ctx, m.tries, m.landed, m.err)
 	}
+	return err
+}
+
+// made is how the making of one snapshot ended.
+type made struct {
+	tries  *tries
+	landed *snapshot.Snapshot
+	err    error
+}
+
+// inTurn makes the snapshots of a commit when its turn has come.
+func (c *Committer) inTurn(ctx context.Context, req Request, todo []*work, report *Report) (out []made, err error) {
+	waiting := c.cfg.Env.Now()
+	turn, err := c.groups.enter(ctx, c.key)
+	report.Phases.Queue = c.cfg.Env.Now().Sub(waiting)
+	if err != nil {
+		return nil, err
+	}
+	report.Ahead = turn.ahead
+	defer c.leave(ctx, turn)
 	for i, w := range todo {
-		err := c.publish(ctx, req, w, report)
+		m := c.publish(ctx, req, w, turn, report)
+		out = append(out, m)
+		err := m.err
 		if i > 0 && err != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {
 			// What was written is there, so the commit has not failed: a compaction
 			// changes no row and can be made again.
 			report.Compaction = err
 			c.warn("committing compaction", err)
-			return nil
+			return out, nil
 		}
 		if err != nil {
-			return err
+			return out, err
 		}
 	}
-	return nil
+	return out, nil
+}
+
+// leave ends a turn: the next commit of the group may go, after the LATEST hint
+// was written where that is due.
+func (c *Committer) leave(ctx context.Context, turn *turn) {
+	for s := turn.leave(); s != nil; s = turn.leave() {
+		c.hint(context.WithoutCancel(ctx), s)
+	}
 }
 
 // plan sorts a request into the snapshots to be made, at most two (P2), and
@@ -209,17 +253,25 @@ func (c *Committer) plan(req Request) ([]*work, error) {
 }
 
 // publish makes one snapshot.
-func (c *Committer) publish(ctx context.Context, req Request, w *work, report *Report) error {
-	t := &tries{c: c, req: req, work: w, report: report, start: c.cfg.Env.Now()}
+func (c *Committer) publish(ctx context.Context, req Request, w *work, turn *turn, report *Report) made {
+	t := &tries{c: c, req: req, work: w, report: report, start: c.cfg.Env.Now(), handed: turn.base, trail: trailOf(report)}
+	t.lapped, turn.base = t.start, nil
 	landed, already, err := t.run(ctx)
-	c.settle(ctx, t, landed, err)
+	report.Phases.Add(t.phases)
+	m := made{t, landed, err}
 	if err != nil {
-		return err
+		return m
 	}
 	c.strict.seen(landed.ID)
 	report.Already = report.Already || already
 	if already {
-		return nil
+		return m
+	}
+	if n := len(t.built); t.built[n-1].next == landed {
+		turn.published(landed)
+		turn.base = landed
+	} else { // found later: others may have followed
+		c.hint(context.WithoutCancel(ctx), landed)
 	}
 	ch := &w.change
 	if d := t.draftIn(landed); d != nil {
@@ -228,7 +280,7 @@ func (c *Committer) publish(ctx context.Context, req Request, w *work, report *R
 	report.Snapshots = append(report.Snapshots, landed)
 	report.add(ch)
 	c.tell(ctx, t, landed, ch)
-	return nil
+	return m
 }
 
 // tell runs the callbacks, whose failures go into the report.

@@ -2,7 +2,6 @@ package commit
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
-	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -179,37 +177,4 @@ func identities(t *testing.T, d *datadriven.TestData) string {
 		fmt.Fprintf(&b, "%v\n", id.matches(s))
 	}
 	return b.String()
-}
-
-func TestIntentNames(t *testing.T) {
-	at := layout.Table{Dir: "/w/t"}
-	name := func(i intent) string { return i.path(at) }
-	long := strings.Repeat("u", 200)
-	names := []string{
-		name(intent{User: "u", Identifier: 7, Kind: snapshot.Append}),
-		name(intent{User: "u", Identifier: 7, Kind: snapshot.Compact}),
-		name(intent{User: "u", Identifier: 8, Kind: snapshot.Append}),
-		name(intent{User: "u/../../x", Identifier: 7, Kind: snapshot.Append}),
-		name(intent{User: "u_.._.._x", Identifier: 7, Kind: snapshot.Append}),
-		name(intent{User: long, Identifier: 7, Kind: snapshot.Append}),
-		name(intent{User: long + "v", Identifier: 7, Kind: snapshot.Append}),
-		name(intent{User: "", Identifier: 7, Kind: snapshot.Append}),
-		name(intent{User: "u", Identifier: snapshot.BatchIdentifier, Kind: snapshot.Append, Files: []string{"a"}}),
-		name(intent{User: "u", Identifier: snapshot.BatchIdentifier, Kind: snapshot.Append, Files: []string{"b"}}),
-	}
-	seen := slices.Compact(slices.Sorted(slices.Values(names)))
-	if len(seen) != len(names) {
-		t.Errorf("two commits share an intent: %v", names)
-	}
-	for _, n := range names {
-		if rest, ok := strings.CutPrefix(n, "/w/t/.tarn/commit/"); !ok || strings.Contains(rest, "/") || len(rest) > 150 {
-			t.Errorf("%s lies elsewhere", n)
-		}
-	}
-	if names[0] != "/w/t/.tarn/commit/u-7-append.json" {
-		t.Errorf("%s", names[0])
-	}
-	if n := name(intent{User: "u", Identifier: 7, Kind: snapshot.Append}); n != names[0] {
-		t.Error("the name of an intent changes")
-	}
 }

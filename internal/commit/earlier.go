@@ -18,7 +18,7 @@ func (t *tries) lookEarlier(ctx context.Context, cause error) (*snapshot.Snapsho
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.c.cfg.PublishTimeout)
 	defer cancel()
 	if !t.asked {
-		i, err := t.c.intents.read(ctx, t.intent().path(t.c.cfg.Place))
+		i, err := t.c.intents.read(ctx, t.intent())
 		if err != nil {
 			t.intended = false // it may be another's
 			return nil, t.unsure(cause, err)
@@ -36,7 +36,7 @@ func (t *tries) lookEarlier(ctx context.Context, cause error) (*snapshot.Snapsho
 	if err != nil {
 		return nil, t.unsure(cause, err)
 	}
-	found, err := search(ctx, t.c.snapshots, t.earlier.identity(), t.earlier.Base, latest)
+	found, err := t.c.became(ctx, t.earlier, latest)
 	switch {
 	case found != nil:
 		t.intended = true

@@ -2,148 +2,109 @@ package commit
 
 import (
 	"context"
-	"encoding/json"
-	"path"
-	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// intentDir lies beside the table's own directories. Java and other readers
-// look into directories they know by name and pass this one over.
-const intentDir = ".tarn/commit"
-
-// intent is durable before a snapshot is published and removed when its outcome
-// is known: whoever comes back after a crash finds out by it what may have landed.
+// intent is durable before a snapshot is published, and becomes the record of how
+// that ended: whoever comes back after a crash finds out by it what may have landed.
 type intent struct {
-	Version    int                 `json:"version"`
-	User       string              `json:"user"`
-	Identifier int64               `json:"identifier"`
-	Kind       snapshot.CommitKind `json:"kind"`
-	Base       int64               `json:"baseSnapshot"` // of the first try, 0 = none
-	Delta      string              `json:"deltaManifestList"`
-	Earlier    []string            `json:"earlierDeltaManifestLists,omitempty"` // of tries with other changes
-	Files      []string            `json:"files"`
-	Millis     int64               `json:"timeMillis"`
+	commitlog.Record
+	// landed is the snapshot, when the record says that there is one.
+	landed *snapshot.Snapshot
 }
 
-const intentVersion = 1
+func (i intent) identity() identity { return identityOf(&i.Record) }
 
-func (i intent) identity() identity {
-	return identity{i.User, i.Identifier, i.Kind, append(slices.Clone(i.Earlier), i.Delta)}
-}
-
-// path is the same for the same commit, so that finding an intent needs no
-// listing: a stream's by user, identifier and kind, a batch commit's by its files.
-func (i intent) path(place layout.Table) string {
-	var b strings.Builder
-	b.WriteString(safeName(i.User))
-	b.WriteByte('-')
-	if i.Identifier == snapshot.BatchIdentifier {
-		h := xxhash.New()
-		for _, f := range i.Files {
-			h.WriteString(f)
-			h.Write([]byte{0})
-		}
-		b.WriteString("batch-" + strconv.FormatUint(h.Sum64(), 16))
-	} else {
-		b.WriteString(strconv.FormatInt(i.Identifier, 10))
-	}
-	b.WriteString("-" + strings.ToLower(string(i.Kind)) + ".json")
-	return path.Join(place.BranchDir(), intentDir, b.String())
-}
-
-// safeName keeps letters, digits, dot, dash and underscore, replaces the rest,
-// and adds a hash when that or the length makes two users look alike.
-func safeName(user string) string {
-	const most = 80
-	out := []byte(user)
-	for i, c := range out {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '-' && c != '_' && (c != '.' || i == 0) {
-			out[i] = '_'
-		}
-	}
-	if len(out) > most {
-		out = out[:most]
-	}
-	if string(out) != user {
-		out = append(out, '~')
-		out = strconv.AppendUint(out, xxhash.Sum64String(user), 16)
-	}
-	return string(out)
-}
+func (i intent) path(place layout.Table) string { return i.Path(place) }
 
 // intents keeps the intents of one table or branch.
 type intents struct {
-	fio   fileio.FileIO
-	place layout.Table
+	log       *commitlog.Store
+	snapshots *snapshot.Store
 }
 
-// record makes the intent durable. When one of the same commit is there already
-// it returns that and records nothing.
+func newIntents(fio fileio.FileIO, place layout.Table, snapshots *snapshot.Store, workers int) intents {
+	return intents{commitlog.NewStore(fio, place, workers), snapshots}
+}
+
+// record makes the intent durable. When an earlier one of the same commit is
+// there, and it did not fail for certain, record returns that and does nothing.
 func (s intents) record(ctx context.Context, i intent) (earlier *intent, err error) {
-	const op = "recording commit intent"
-	i.Version = intentVersion
-	data, err := json.Marshal(i)
-	if err != nil {
-		return nil, tarnerr.Wrap(tarnerr.Internal, op, err)
+	r, err := s.log.Begin(ctx, i.Record)
+	if r == nil || err != nil {
+		return nil, err
 	}
-	file := i.path(s.place)
-	if !s.fio.Capabilities().ConditionalCreate {
-		// Only a catalog commits here, and it alone decides races.
-		if earlier, err := s.read(ctx, file); earlier != nil || err != nil {
-			return earlier, err
-		}
-		return nil, tarnerr.Trace(op, s.fio.Replace(ctx, file, data), "path", file)
+	if earlier, err = s.open(ctx, i, r); earlier != nil || err != nil {
+		return earlier, err
 	}
-	for {
-		err := s.fio.CreateIfAbsent(ctx, file, data)
-		if err == nil || tarnerr.KindOf(err) != tarnerr.AlreadyExists {
-			return nil, tarnerr.Trace(op, err, "path", file)
-		}
-		// Gone again means that its commit has just been settled.
-		if earlier, err := s.read(ctx, file); earlier != nil || err != nil {
-			return earlier, err
-		}
-	}
+	return nil, s.replace(ctx, i)
 }
 
 // replace records i in place of an intent whose commit is known not to have landed.
-func (s intents) replace(ctx context.Context, i intent) error {
-	const op = "recording commit intent"
-	i.Version = intentVersion
-	data, err := json.Marshal(i)
-	if err != nil {
-		return tarnerr.Wrap(tarnerr.Internal, op, err)
+func (s intents) replace(ctx context.Context, i intent) error { return s.log.Put(ctx, i.Record) }
+
+// read returns an earlier intent of the commit of i, nil when there is none or it
+// failed for certain.
+func (s intents) read(ctx context.Context, i intent) (*intent, error) {
+	r, err := s.log.Read(ctx, s.log.Path(i.Record))
+	if r == nil || err != nil {
+		return nil, err
 	}
-	file := i.path(s.place)
-	return tarnerr.Trace(op, s.fio.Replace(ctx, file, data), "path", file)
+	return s.open(ctx, i, r)
 }
 
-// read returns the intent at file, nil when there is none.
-func (s intents) read(ctx context.Context, file string) (*intent, error) {
-	const op = "reading commit intent"
-	data, err := fileio.ReadFile(ctx, s.fio, file)
-	if err != nil {
-		if tarnerr.KindOf(err) == tarnerr.NotFound {
-			return nil, nil
-		}
-		return nil, tarnerr.Trace(op, err, "path", file)
+// open is what an earlier record says of the commit of i: that it may have landed,
+// or where it has; nil when it certainly has not, or was rolled back since.
+func (s intents) open(ctx context.Context, i intent, r *commitlog.Record) (*intent, error) {
+	switch {
+	case r.Pending(), r.End.Status == commitlog.Failed && r.End.Resolved:
+		return &intent{Record: *r}, nil
+	case r.End.Status == commitlog.Failed:
+		return nil, nil
+	case i.Identifier == snapshot.BatchIdentifier && len(i.Files) == 0:
+		return nil, nil // a batch commit without files is named by nothing
 	}
-	i := &intent{}
-	if err := json.Unmarshal(data, i); err != nil {
-		return nil, tarnerr.Wrap(tarnerr.Corrupt, op, err, "path", file)
+	landed, err := s.snapshots.Get(ctx, r.End.Snapshot)
+	switch {
+	case err == nil && identityOf(r).matches(landed):
+		return &intent{*r, landed}, nil
+	case err == nil || tarnerr.KindOf(err) == tarnerr.NotFound:
+		return nil, nil // the table was rolled back
+	case tarnerr.KindOf(err) == tarnerr.Expired:
+		return &intent{*r, &snapshot.Snapshot{
+			ID: r.End.Snapshot, CommitUser: r.User, CommitIdentifier: r.Identifier, CommitKind: r.Kind, DeltaManifestList: r.Delta,
+		}}, nil
 	}
-	if i.Version != intentVersion {
-		return nil, tarnerr.New(tarnerr.Unsupported, op, "intent of a later release", "path", file, "version", i.Version)
+	return nil, err
+}
+
+// close notes in an intent that is still open that its commit has landed.
+func (s intents) close(ctx context.Context, file string, landed, millis int64) error {
+	r, err := s.log.Read(ctx, file)
+	if r == nil || err != nil || !r.Pending() {
+		return err
 	}
-	return i, nil
+	end := commitlog.End{}
+	if r.End != nil {
+		end = *r.End
+	}
+	end.Millis, end.Status, end.Reason, end.Error, end.Snapshot, end.Resolved = millis, commitlog.Succeeded, "", "", landed, true
+	return s.log.PutAt(ctx, file, r.Ended(end))
+}
+
+func identityOf(r *commitlog.Record) identity {
+	return identity{r.User, r.Identifier, r.Kind, r.Deltas()}
+}
+
+// became finds out what became of an intent, among the snapshots up to latest.
+func (c *Committer) became(ctx context.Context, i *intent, latest *snapshot.Snapshot) (*snapshot.Snapshot, error) {
+	if i.landed != nil {
+		return i.landed, nil
+	}
+	return search(ctx, c.snapshots, i.identity(), i.Base, latest)
 }

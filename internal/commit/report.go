@@ -3,6 +3,7 @@ package commit
 import (
 	"time"
 
+	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
@@ -33,6 +34,12 @@ type Report struct {
 	Elapsed    time.Duration
 	// Rewritten is how many bytes of manifests were merged on the way.
 	Rewritten int64
+	// Ahead is how many commits of this process went first.
+	Ahead int
+	// Phases is where the time went.
+	Phases event.Phases
+	// Conflicts are those found, also where a compaction was undone for them.
+	Conflicts []Conflict
 	// RolledBack are the ids of compactions that were undone to make room.
 	RolledBack []int64
 	// Compaction is why the compaction of a commit did not land whose rows did.

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -43,7 +44,7 @@ func search(ctx context.Context, h history, id identity, base int64, latest *sna
 // can become a snapshot later; committing the identifier again settles it.
 func (c *Committer) Resolve(ctx context.Context, user string, identifier int64, kind snapshot.CommitKind) (*snapshot.Snapshot, error) {
 	const op = "resolving commit"
-	i, err := c.intents.read(ctx, intent{User: user, Identifier: identifier, Kind: kind}.path(c.cfg.Place))
+	i, err := c.intents.read(ctx, intent{Record: commitlog.Record{User: user, Identifier: identifier, Kind: kind}})
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", c.cfg.Table)
 	}
@@ -52,7 +53,7 @@ func (c *Committer) Resolve(ctx context.Context, user string, identifier int64, 
 		return nil, tarnerr.Trace(op, err, "table", c.cfg.Table)
 	}
 	if i != nil {
-		return search(ctx, c.snapshots, i.identity(), i.Base, latest)
+		return c.became(ctx, i, latest)
 	}
 	// No intent: it was never tried, or its end is known and the snapshots tell.
 	id := identity{user: user, identifier: identifier, kind: kind}

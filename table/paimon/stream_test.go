@@ -108,7 +108,8 @@ func TestStreamAbort(t *testing.T) {
 	if err := w.Abort(f.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := fs.Paths(); !slices.Equal(got, before) {
+	got := slices.DeleteFunc(fs.Paths(), func(p string) bool { return strings.HasSuffix(p, "/.tarn/commit/job-1-append.json") })
+	if !slices.Equal(got, before) { // but for the record that it failed
 		t.Errorf("left behind: %v", got)
 	}
 	faulty.SetPlan(faultio.None())
