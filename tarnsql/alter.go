@@ -86,7 +86,7 @@ func (b *changeBuilder) add(c sqltext.TableChange) error {
 	case sqltext.ModifyColumn:
 		if !found {
 			return tarnerr.New(tarnerr.NotFound, "altering table", "there is no such column", "column", strings.Join(c.Column, ".")).
-				WithHint("%s", suggestion(c.Column[0], names(b.schema.Fields), "columns"))
+				WithHint("%s", suggestion(c.Column[0], columnNames(b.schema.Fields), "columns"))
 		}
 		b.retype(c, path, f, put)
 		if c.Comment != nil {
@@ -159,7 +159,7 @@ func (b *changeBuilder) column(name string) string {
 	return name
 }
 
-func names(fields []types.Field) []string {
+func columnNames(fields []types.Field) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
 		out[i] = f.Name
@@ -169,7 +169,7 @@ func names(fields []types.Field) []string {
 
 // foldedField is the only field that a name means but for case; an exact one wins.
 func foldedField(fields []types.Field, name string) (types.Field, bool) {
-	found, ok := foldedName(names(fields), name)
+	found, ok := foldedName(columnNames(fields), name)
 	if !ok {
 		return types.Field{}, false
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
-	bindings "github.com/duckdb/duckdb-go-bindings"
 	"github.com/duckdb/duckdb-go/v2/mapping"
 
 	"github.com/tarnlake/tarn/tarnerr"
@@ -157,7 +156,9 @@ func fillBytes(vec mapping.Vector, data arrow.ArrayData, from, n int, text bool)
 	}
 	var base unsafe.Pointer
 	if len(heap) > inlineLength {
-		bindings.UnsafeVectorAssignStringElementLen(vec, 0, heap)
+		if err := assignText(vec, heap); err != nil {
+			return err
+		}
 		base = *(*unsafe.Pointer)(unsafe.Add(mapping.VectorGetData(vec), 8))
 	}
 	dst := vectorData[[stringSize]byte](vec, n)

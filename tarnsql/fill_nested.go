@@ -18,14 +18,20 @@ type listEntry struct{ offset, length uint64 }
 func fillNested(vec mapping.Vector, t types.Type, arr arrow.Array, from, n int) error {
 	switch a := arr.(type) {
 	case *array.Map:
-		child, first, count := fillEntries(vec, a, from, n)
+		child, first, count, err := fillEntries(vec, a, from, n)
+		if err != nil {
+			return err
+		}
 		key, value := entryTypes(t)
 		if err := fill(mapping.StructVectorGetChild(child, 0), key, a.Keys(), first, count); err != nil {
 			return err
 		}
 		return fill(mapping.StructVectorGetChild(child, 1), value, a.Items(), first, count)
 	case *array.List:
-		child, first, count := fillEntries(vec, a, from, n)
+		child, first, count, err := fillEntries(vec, a, from, n)
+		if err != nil {
+			return err
+		}
 		return fill(child, *t.Element, a.ListValues(), first, count)
 	case *array.FixedSizeList:
 		first, _ := a.ValueOffsets(from)
@@ -52,7 +58,7 @@ func fillNested(vec mapping.Vector, t types.Type, arr arrow.Array, from, n int) 
 
 // fillEntries sets the entries of a LIST or MAP and makes room in its child,
 // which takes count elements of the array's from first on.
-func fillEntries(vec mapping.Vector, a array.ListLike, from, n int) (child mapping.Vector, first, count int) {
+func fillEntries(vec mapping.Vector, a array.ListLike, from, n int) (child mapping.Vector, first, count int, err error) {
 	lo, _ := a.ValueOffsets(from)
 	_, hi := a.ValueOffsets(from + n - 1)
 	entries := vectorData[listEntry](vec, n)
@@ -61,9 +67,10 @@ func fillEntries(vec mapping.Vector, a array.ListLike, from, n int) (child mappi
 		entries[i] = listEntry{uint64(start - lo), uint64(end - start)}
 	}
 	count = int(hi - lo)
-	mapping.ListVectorReserve(vec, mapping.IdxT(count))
-	mapping.ListVectorSetSize(vec, mapping.IdxT(count))
-	return mapping.ListVectorGetChild(vec), int(lo), count
+	if err := resizeList(vec, count); err != nil {
+		return child, 0, 0, err
+	}
+	return mapping.ListVectorGetChild(vec), int(lo), count, nil
 }
 
 // clearInside makes all that lies inside row null.

@@ -48,6 +48,7 @@ type survey struct {
 func examine(source *edited, tree node) (*survey, error) {
 	s := &survey{source: source, tokens: sqltext.Lex(source.text), of: map[int]*reference{}}
 	s.walk(map[string]any(tree), nil)
+	slices.SortFunc(s.references, func(a, b *reference) int { return a.from - b.from }) // the tree has no order
 	return s, s.err
 }
 

@@ -65,7 +65,7 @@ func (db *DB) show(ctx context.Context, c sqltext.Command) (rows *Rows, at int, 
 		return rows, c.Database.At, err
 	case sqltext.ShowColumns:
 		rows, err = db.ofTable(ctx, c.Name, func(t table.Table) (*Rows, error) {
-			return db.names("column", names(t.Schema().Fields), nil)
+			return db.names("column", columnNames(t.Schema().Fields), nil)
 		})
 		return rows, c.Name.At, err
 	case sqltext.ShowOptions:
