@@ -33,7 +33,7 @@ func newDecoder(t mapping.LogicalType) *decoder {
 	flat := func(r types.Root) types.Type { return types.Type{Root: r, Nullable: true} }
 	switch mapping.GetTypeId(t) {
 	case mapping.TypeBoolean:
-		d.out, d.decode = flat(types.Boolean), fixed(func(b *array.BooleanBuilder, v []bool, ok []bool) { b.AppendValues(v, ok) })
+		d.out, d.decode = flat(types.Boolean), decodeBooleans
 	case mapping.TypeTinyInt:
 		d.out, d.decode = flat(types.TinyInt), fixed(func(b *array.Int8Builder, v []int8, ok []bool) { b.AppendValues(v, ok) })
 	case mapping.TypeSmallInt:
@@ -161,6 +161,18 @@ func fixed[B array.Builder, T any](add func(b B, values []T, valid []bool)) func
 		add(b.(B), vectorData[T](vec, from+n)[from:], valid(vec, from, n))
 		return nil
 	}
+}
+
+// decodeBooleans looks at bytes: where a row is null DuckDB may have left one
+// there that is no bool.
+func decodeBooleans(_ *decoder, b array.Builder, vec mapping.Vector, from, n int) error {
+	out, ok := b.(*array.BooleanBuilder), valid(vec, from, n)
+	values := make([]bool, n)
+	for i, v := range vectorData[uint8](vec, from+n)[from:] {
+		values[i] = v != 0 && (ok == nil || ok[i])
+	}
+	out.AppendValues(values, ok)
+	return nil
 }
 
 // mapped decodes value by value.
