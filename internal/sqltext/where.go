@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
@@ -21,7 +22,7 @@ import (
 // Names may be bare, "quoted" or in `backticks`; keywords are read in any case.
 // An error is Invalid and points at its place in text.
 func ParseWhere(text string) (expr.Expr, error) {
-	tree, err := parser.ParseString("", text)
+	tree, err := parser().ParseString("", text)
 	if err != nil {
 		var unexpected *participle.UnexpectedTokenError
 		if errors.As(err, &unexpected) {
@@ -40,22 +41,25 @@ func ParseWhere(text string) (expr.Expr, error) {
 	return tree.expr(text)
 }
 
-var parser = participle.MustBuild[disjunction](
-	participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
-		{Name: "Space", Pattern: `\s+`},
-		{Name: "Bytes", Pattern: `[xX]'[^']*'`},
-		{Name: "String", Pattern: `'(?:[^']|'')*'`},
-		{Name: "Quoted", Pattern: `"(?:[^"]|"")*"|` + "`(?:[^`]|``)*`"},
-		{Name: "Number", Pattern: `[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?`},
-		{Name: "Op", Pattern: `<>|!=|<=|>=|==|[=<>]`},
-		{Name: "Keyword", Pattern: `(?i:AND|OR|NOT|IN|IS|NULL|LIKE|BETWEEN|TRUE|FALSE|DATE|TIMESTAMP|TIME)\b`},
-		{Name: "Ident", Pattern: `[\p{L}_][\p{L}\p{N}_$]*`},
-		{Name: "Punct", Pattern: `[(),]`},
-	})),
-	participle.Elide("Space"),
-	participle.CaseInsensitive("Keyword"),
-	participle.UseLookahead(3),
-)
+// parser is built when a predicate is read: that takes longer than starting does.
+var parser = sync.OnceValue(func() *participle.Parser[disjunction] {
+	return participle.MustBuild[disjunction](
+		participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
+			{Name: "Space", Pattern: `\s+`},
+			{Name: "Bytes", Pattern: `[xX]'[^']*'`},
+			{Name: "String", Pattern: `'(?:[^']|'')*'`},
+			{Name: "Quoted", Pattern: `"(?:[^"]|"")*"|` + "`(?:[^`]|``)*`"},
+			{Name: "Number", Pattern: `[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?`},
+			{Name: "Op", Pattern: `<>|!=|<=|>=|==|[=<>]`},
+			{Name: "Keyword", Pattern: `(?i:AND|OR|NOT|IN|IS|NULL|LIKE|BETWEEN|TRUE|FALSE|DATE|TIMESTAMP|TIME)\b`},
+			{Name: "Ident", Pattern: `[\p{L}_][\p{L}\p{N}_$]*`},
+			{Name: "Punct", Pattern: `[(),]`},
+		})),
+		participle.Elide("Space"),
+		participle.CaseInsensitive("Keyword"),
+		participle.UseLookahead(3),
+	)
+})
 
 type disjunction struct {
 	Terms []*conjunction `parser:"@@ ('OR' @@)*"`
