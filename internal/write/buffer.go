@@ -2,6 +2,7 @@ package write
 
 import (
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -67,6 +68,9 @@ func (b *buffer) add(rec arrow.RecordBatch, groups []uint32, cost int64) error {
 				return err
 			}
 		}
+	}
+	if free := cap(b.groups) - len(b.groups); free < len(groups) {
+		b.groups = slices.Grow(b.groups, max(len(groups), len(b.groups)))
 	}
 	b.groups = append(b.groups, groups...)
 	b.bytes += cost

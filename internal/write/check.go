@@ -129,8 +129,16 @@ func findInvalidText(a *array.String) (row int, why string) {
 
 func findTooLarge(t types.Type, a *array.Decimal128) (row int, why string) {
 	limit := powerOfTen(t.Precision)
+	fits := func(v decimal128.Num) bool { return below(v, limit) }
+	if t.Precision <= 18 { // the low half tells all
+		most := int64(limit.LowBits())
+		fits = func(v decimal128.Num) bool {
+			low := int64(v.LowBits())
+			return v.HighBits() == low>>63 && low < most && -most < low
+		}
+	}
 	for i, v := range a.Values() {
-		if !below(v, limit) && a.IsValid(i) {
+		if !fits(v) && a.IsValid(i) {
 			return i, "more digits than the type has"
 		}
 	}

@@ -85,7 +85,7 @@ func (w *Writer) flush(ctx context.Context, last bool) error {
 
 const (
 	// holdGathered is what a file may hold of batches that were made for it.
-	holdGathered = 16 << 20
+	holdGathered = 8 << 20
 	// holdBuffered is what it may hold of batches that are in the buffer anyway.
 	holdBuffered = 64 << 20
 )
