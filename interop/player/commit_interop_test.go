@@ -195,3 +195,104 @@ func (tw *twins) has(needs []string) {
 		}
 	}
 }
+
+func (tw *twins) scenario(ops string) error {
+	text := fmt.Sprintf(`{"name":"t","table":"db.ours","ops":[%s]}`, ops)
+	return tw.judge.Scenario(tw.Context(), tw.warehouse, json.RawMessage(text))
+}
+
+func (tw *twins) messages(id int64, rows ...[]any) (out []*commitmsg.Message) {
+	tw.Helper()
+	for _, text := range tw.prepare("ours", id, rows) {
+		m := new(commitmsg.Message)
+		if err := m.UnmarshalBinary(text); err != nil {
+			tw.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// A deletion of Tarn's rolls a compaction of Java's back; Java reads every
+// snapshot, compacts again and writes on (P17, scene 6).
+func TestJavaCompactionRolledBack(t *testing.T) {
+	j, _ := implementations(t)
+	tw := &twins{T: t, judge: j, warehouse: t.TempDir(), created: `"columns":[["k","INT"],["v","STRING"]],"options":{"bucket":"-1","compaction.min.file-num":"2"}`}
+	tw.create()
+	ctx := t.Context()
+	commit1 := func(user string, id int64, m ...*commitmsg.Message) *commit.Report {
+		t.Helper()
+		r, err := tw.committer.Commit(ctx, commit.Request{User: user, Identifier: id, Messages: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	m1 := tw.messages(1, []any{"+I", 1, "a"}, []any{"+I", 2, "a"})
+	commit1("java", 1, m1...)
+	commit1("java", 2, tw.messages(2, []any{"+I", 3, "a"})...)
+	without := tw.messages(3, []any{"+I", 2, "a"})[0]
+	without.DeletedFiles = m1[0].NewFiles
+	if err := tw.scenario(`{"op":"compact"}`); err != nil {
+		t.Fatal(err)
+	}
+	r := commit1("tarn", 1, without)
+	if !slices.Equal(r.RolledBack, []int64{4}) || r.IDs()[0] != 5 {
+		t.Fatalf("%+v", r)
+	}
+	rows := func(want ...string) {
+		t.Helper()
+		check, err := j.Check(ctx, tw.warehouse, "db.ours")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range check.Snapshots {
+			if s.Error != "" {
+				t.Errorf("snapshot %d: %s", s.ID, s.Error)
+			}
+		}
+		if d := cmp.Diff(want, read(t, j, interop.Query{Warehouse: tw.warehouse, Table: "db.ours"})); d != "" {
+			t.Error(d)
+		}
+	}
+	rows(`{"k":2,"v":"a"}`, `{"k":3,"v":"a"}`)
+	if err := tw.scenario(`{"op":"compact","user":"compactor 2"},{"op":"write","user":"w","rows":[["+I",5,"b"]]},{"op":"expire_snapshots","retain_max":1,"retain_min":1}`); err != nil {
+		t.Fatal(err)
+	}
+	rows(`{"k":2,"v":"a"}`, `{"k":3,"v":"a"}`, `{"k":5,"v":"b"}`)
+	commit1("java", 4, tw.messages(4, []any{"+I", 6, "b"})...)
+	rows(`{"k":2,"v":"a"}`, `{"k":3,"v":"a"}`, `{"k":5,"v":"b"}`, `{"k":6,"v":"b"}`)
+}
+
+// Of two compactions of one bucket the second finds its files gone, whoever
+// commits it (P17, scene 2).
+func TestCompactionsMeetJava(t *testing.T) {
+	j, _ := implementations(t)
+	tw := &twins{T: t, judge: j, warehouse: t.TempDir(), created: `"columns":[["k","INT"],["v","STRING"]],"primary_keys":["k"],"options":{"bucket":"1","num-sorted-run.compaction-trigger":"2"}`}
+	tw.create()
+	ctx := t.Context()
+	if err := tw.scenario(`{"op":"write","options":{"write-only":"true"},"rows":[["+I",1,"a"]]},{"op":"write","options":{"write-only":"true"},"rows":[["+I",1,"b"]]}`); err != nil {
+		t.Fatal(err)
+	}
+	// Prepared on the same snapshot: each adds a file and compacts all three.
+	ours, late := tw.messages(3, []any{"+I", 2, "ours"}), tw.prepare("ours", 3, [][]any{{"+I", 3, "late"}})
+	if len(ours[0].CompactBefore) == 0 {
+		t.Fatal("Java did not compact")
+	}
+	if err := tw.scenario(`{"op":"compact"}`); err != nil {
+		t.Fatal(err)
+	}
+	r, err := tw.committer.Commit(ctx, commit.Request{User: "tarn", Identifier: 1, Messages: ours})
+	if err != nil || r.Compaction == nil || !strings.Contains(r.Compaction.Error(), "check=file-deletion") || !strings.Contains(r.Compaction.Error(), "other user=compactor") {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	_, err = j.Commit(ctx, interop.Commit{Warehouse: tw.warehouse, Table: "db.ours", User: "java", Identifier: 9, Messages: late})
+	if err == nil || !strings.Contains(err.Error(), "File deletion conflicts detected") {
+		t.Errorf("Java's own: %v", err)
+	}
+	// What was written is there in either case.
+	want := []string{`{"k":1,"v":"b"}`, `{"k":2,"v":"ours"}`, `{"k":3,"v":"late"}`}
+	if d := cmp.Diff(want, read(t, j, interop.Query{Warehouse: tw.warehouse, Table: "db.ours"})); d != "" {
+		t.Error(d)
+	}
+}
