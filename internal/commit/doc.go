@@ -4,7 +4,7 @@
 //
 // A commit walks through the files of this package: changes.go sorts messages
 // into snapshots to make, overwrite.go those that replace what is there,
-// attempt.go makes one try, held.go reads what the try is held against,
+// attempt.go makes one try, fit.go holds it against the table, held.go reads what the try is held against,
 // conflict.go decides whether it fits (vectors.go, index.go and strict.go know
 // special cases), rollback.go makes room, blame.go says why not, build.go writes
 // the metadata, intent.go leaves word of it, publisher.go creates the snapshot
