@@ -19,14 +19,14 @@ func TestBooleansBesideNulls(t *testing.T) {
 	defer mapping.DestroyLogicalType(&typ)
 	chunk := mapping.CreateDataChunk([]mapping.LogicalType{typ})
 	defer mapping.DestroyDataChunk(&chunk)
-	const n = 64
+	const n = 94 // not a multiple of what is packed at once
 	vec := mapping.DataChunkGetVector(chunk, 0)
 	mapping.VectorEnsureValidityWritable(vec)
 	bytes := vectorData[uint8](vec, n)
 	for i := range bytes {
 		bytes[i] = uint8(i / 2 % 2)
 		if i%3 == 1 {
-			bytes[i] = 0xff
+			bytes[i] = uint8(i*37 + 2)
 			mapping.ValiditySetRowInvalid(mapping.VectorGetValidity(vec), mapping.IdxT(i))
 		}
 	}
