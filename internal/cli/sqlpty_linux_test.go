@@ -257,6 +257,26 @@ func TestCommandIsStopped(t *testing.T) {
 	}
 }
 
+// TestInsertIsStopped: an INSERT that is stopped leaves no file of the rows it took.
+func TestInsertIsStopped(t *testing.T) {
+	dir := ptyHome(t)
+	p := start(t, dir, "xterm", "--memory", "64mb", "sql", "-c", "CREATE DATABASE shop; CREATE TABLE shop.t (id BIGINT, s STRING);"+
+		"INSERT INTO shop.t SELECT range, 'text ' || hash(range) FROM range(10000000000)")
+	p.expect("running, ")
+	p.send("\x03")
+	p.expect("2 of 3 statements ran")
+	p.exits(130)
+	err := filepath.WalkDir(filepath.Join(dir, "lake", "shop.db", "t"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Base(filepath.Dir(path)) != "schema" {
+			t.Errorf("left: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPlainTerminal: one that can do no more than show lines.
 func TestPlainTerminal(t *testing.T) {
 	p := start(t, ptyHome(t), "dumb", "sql")

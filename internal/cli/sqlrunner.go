@@ -68,7 +68,8 @@ func (r *sqlRunner) runOne(ctx context.Context, script string) (ran int, err err
 	})
 }
 
-// show prints the rows of a statement and returns how many there were.
+// show prints the rows of a statement and returns how many there were, -1 when
+// not all were asked for.
 func (r *sqlRunner) show(ctx context.Context, res *tarnsql.Result) (rows int64, err error) {
 	if res.Rows == nil {
 		return 0, nil
@@ -95,7 +96,7 @@ func (r *sqlRunner) show(ctx context.Context, res *tarnsql.Result) (rows int64, 
 	}
 	err = copyRows(ctx, first, w)
 	if errors.Is(err, errPagerLeft) {
-		err = nil // it has seen enough
+		return -1, nil // it has seen enough
 	}
 	if g, ok := w.(*gridOutput); ok && g.cut && err == nil {
 		r.progress.end()
@@ -140,12 +141,13 @@ func (r *sqlRunner) tell(res *tarnsql.Result, rows int64, took time.Duration) {
 		said = "INSERT: no rows"
 	case res.Rows == nil:
 		said = res.Statement
-	case r.counts:
+	case r.counts && rows >= 0:
 		said = plural(rows, "row")
 	}
 	switch {
-	case r.timing && r.counts:
+	case r.timing && r.counts && said != "":
 		said += fmt.Sprintf(" (%.3f s)", took.Seconds())
+	case r.counts:
 	case r.timing:
 		if said != "" {
 			said += "\n"
