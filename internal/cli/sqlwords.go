@@ -50,6 +50,16 @@ func (w *sqlWords) names(ctx context.Context, sql string) []string {
 	return names
 }
 
+func (w *sqlWords) catalogs(ctx context.Context) []string { return w.names(ctx, "SHOW CATALOGS") }
+
+// otherCatalogs are the catalogs where there are several, and names need them.
+func (w *sqlWords) otherCatalogs(ctx context.Context) []string {
+	if all := w.catalogs(ctx); len(all) > 1 {
+		return all
+	}
+	return nil
+}
+
 func (w *sqlWords) databases(ctx context.Context) []string { return w.names(ctx, "SHOW DATABASES") }
 
 func (w *sqlWords) tables(ctx context.Context, database []string) []string {
@@ -112,13 +122,15 @@ func (w *sqlWords) complete(ctx context.Context, word sqlWord, scope []tableInSc
 			out.names(word, w.columns(ctx, word.path))
 		}
 	case word.place == placeCatalog:
-		out.names(word, w.names(ctx, "SHOW CATALOGS"))
+		out.names(word, w.catalogs(ctx))
 	case word.place == placeDatabase:
 		out.names(word, w.databases(ctx))
+		out.names(word, w.otherCatalogs(ctx))
 	case word.place == placeTable:
 		out.names(word, w.tables(ctx, nil))
 		out.systemTables(word, w.tables(ctx, nil))
 		out.names(word, w.databases(ctx))
+		out.names(word, w.otherCatalogs(ctx))
 		out.keywords(word, "IF EXISTS", "IF NOT EXISTS", "VALUES", "SELECT")
 	default:
 		for _, t := range scope {
