@@ -28,11 +28,11 @@ func (t *tries) fit(ctx context.Context, base *snapshot.Snapshot) (change, error
 		return ch, t.refusal(ctx, base, &ch, found)
 	}
 	discard := t.c.cfg.Options.DiscardDuplicates && ch.kind == snapshot.Append
-	if base == nil || !ch.checked && !discard || ch.empty() {
+	if !ch.checked && (!discard || base == nil) || ch.empty() {
 		return ch, nil
 	}
 	held := &baseFiles{snapshot: base, entries: live}
-	if t.work.replaces == nil {
+	if base != nil && t.work.replaces == nil {
 		if held, err = t.holdAgainst(ctx, base, &ch); err != nil {
 			return ch, err
 		}

@@ -24,7 +24,7 @@ type Rollbacker interface {
 // makeRoom undoes the compaction base, when there is nothing else in the way of
 // the change. It reports whether another try is worth it.
 func (t *tries) makeRoom(ctx context.Context, base *snapshot.Snapshot, ch *change) (bool, error) {
-	if !ch.yields || base.CommitKind != snapshot.Compact || base.ID == 1 || base.ChangelogManifestList != nil {
+	if !ch.yields || base == nil || base.CommitKind != snapshot.Compact || base.ID == 1 || base.ChangelogManifestList != nil {
 		// A changelog may have been read: it cannot be taken back.
 		return false, nil
 	}
