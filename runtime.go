@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
@@ -16,6 +17,8 @@ import (
 	"github.com/tarnlake/tarn/fileio/layer"
 	_ "github.com/tarnlake/tarn/fileio/local" // scheme file
 	"github.com/tarnlake/tarn/internal/budget"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/table/paimon"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -38,8 +41,18 @@ type Config struct {
 	Workers int
 	// Durability is when a local commit counts as done; fileio.Fsync when left out.
 	Durability fileio.Durability
+	// History says how long records of commits are kept.
+	History History
 	// Components replace components of the engine.
 	Components Components
+}
+
+// History bounds the records of commits that are kept beside each table and shown
+// by its system table $commits. Those of commits whose outcome is not known stay
+// until they are resolved.
+type History struct {
+	Commits int           // at most so many; 0 = 1000
+	Age     time.Duration // and none older than this; 0 = seven days
 }
 
 // Components are components of the engine that a program may bring along. Each may be nil.
@@ -66,6 +79,7 @@ type Runtime struct {
 	// metadata keeps manifests, which every plan and commit reads again. Its share
 	// of Config.Memory is not part of the budget that others reserve from.
 	metadata *layer.Store
+	commits  *commit.Groups
 	closed   atomic.Bool
 }
 
@@ -86,6 +100,10 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "negative number of workers", "workers", cfg.Workers).
 			WithHint("Set Config.Workers to 1 or more, or leave it 0 for one per CPU.")
 	}
+	if cfg.History.Commits < 0 || cfg.History.Age < 0 {
+		return nil, tarnerr.New(tarnerr.Invalid, op, "negative history of commits", "commits", cfg.History.Commits, "age", cfg.History.Age).
+			WithHint("Set Config.History to what is to be kept, or leave it out for 1000 commits of seven days.")
+	}
 	if cfg.Durability > fileio.OS {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "unknown durability", "value", uint8(cfg.Durability)).
 			WithHint("Use fileio.Fsync or fileio.OS.")
@@ -98,7 +116,7 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 		c.Env = env.Real()
 	}
 	share := min(cfg.Memory/16, 32<<20)
-	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory - share), metadata: layer.NewStore(share)}
+	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory - share), metadata: layer.NewStore(share), commits: commit.NewGroups()}
 	if c.Logger != nil {
 		rt.events = event.Tee(c.Listener, event.Slog(c.Logger))
 		if c.Listener == nil || c.Listener.StorageCall == nil {
@@ -135,6 +153,8 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 		Budget:  rt.memory,
 		Events:  rt.events,
 		Workers: rt.cfg.Workers,
+		Groups:  rt.commits,
+		Keep:    commitlog.Keep{Count: rt.cfg.History.Commits, AgeMillis: rt.cfg.History.Age.Milliseconds()},
 	})
 }
 
@@ -174,6 +194,7 @@ func (rt *Runtime) Close() error {
 	if rt.closed.Swap(true) {
 		return nil
 	}
+	rt.commits.Close()
 	if used := rt.memory.Used(); used != 0 {
 		return tarnerr.New(tarnerr.Invalid, "closing runtime", "readers or writers are still open", "bytes", used).
 			WithHint("Close every reader and write before the runtime.")

@@ -16,7 +16,7 @@ import (
 )
 
 func TestConfigIsChecked(t *testing.T) {
-	for _, cfg := range []tarn.Config{{Memory: 1}, {Memory: -5}, {Workers: -1}, {Durability: 9}} {
+	for _, cfg := range []tarn.Config{{Memory: 1}, {Memory: -5}, {Workers: -1}, {Durability: 9}, {History: tarn.History{Commits: -1}}, {History: tarn.History{Age: -1}}} {
 		if _, err := tarn.NewRuntime(cfg); err == nil || tarnerr.KindOf(err) != tarnerr.Invalid {
 			t.Errorf("%+v: %v", cfg, err)
 		}

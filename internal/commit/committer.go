@@ -48,7 +48,7 @@ type Config struct {
 	// Groups are shared by all committers of a process; nil = no other one has the
 	// same table.
 	Groups *Groups
-	// Keep says how many records of ended commits stay; zero = the newest 1000 of
+	// Keep says which records of ended commits stay; zero = the newest 1000, those of
 	// the last seven days.
 	Keep commitlog.Keep
 }
@@ -77,9 +77,7 @@ func New(cfg Config) (*Committer, error) {
 	if cfg.PublishTimeout <= 0 {
 		cfg.PublishTimeout = defaultPublishTimeout
 	}
-	if cfg.Keep == (commitlog.Keep{}) {
-		cfg.Keep = defaultKeep
-	}
+	cfg.Keep = keepOr(cfg.Keep)
 	if cfg.Lists == nil {
 		cfg.Lists = manifest.NewListCache()
 	}
@@ -98,7 +96,7 @@ func New(cfg Config) (*Committer, error) {
 	}
 	c.intents = newIntents(cfg.FileIO, cfg.Place, cfg.Snapshots, cfg.Workers)
 	if c.groups == nil {
-		c.groups = &Groups{inline: true}
+		c.groups = &Groups{}
 	}
 	if c.rollback == nil {
 		c.rollback = emptier{c}
@@ -131,6 +129,9 @@ type Request struct {
 	Check bool
 	// Overwrite makes the commit replace what partitions hold; nil adds to it.
 	Overwrite *Overwrite
+	// Statistics makes the commit an ANALYZE: a snapshot without changes that has
+	// them. It takes no messages.
+	Statistics *snapshot.Statistics
 	// First says that nobody has tried this commit before. Without it a commit that
 	// fails has to find out what became of earlier tries before it may say so.
 	First bool
@@ -234,6 +235,11 @@ func (c *Committer) plan(req Request) ([]*work, error) {
 	}
 	var todo []*work
 	switch {
+	case req.Statistics != nil && (req.Overwrite != nil || !written.empty() || !compacted.empty()):
+		return nil, tarnerr.New(tarnerr.Invalid, "checking commit", "statistics come alone, without messages").
+			WithHint("Commit the messages first.")
+	case req.Statistics != nil:
+		todo = append(todo, &work{change: change{kind: snapshot.Analyze, statistics: req.Statistics}})
 	case req.Overwrite != nil:
 		w, err := c.overwrite(req.Overwrite, written, !compacted.empty())
 		if err != nil {

@@ -121,5 +121,13 @@ const (
 	expireBatch = 1000
 )
 
-// defaultKeep is how many records of ended commits are kept.
-var defaultKeep = commitlog.Keep{Count: 1000, AgeMillis: (7 * 24 * time.Hour).Milliseconds()}
+// keepOr is which records of ended commits are kept, with defaults for what is zero.
+func keepOr(k commitlog.Keep) commitlog.Keep {
+	if k.Count == 0 {
+		k.Count = 1000
+	}
+	if k.AgeMillis == 0 {
+		k.AgeMillis = (7 * 24 * time.Hour).Milliseconds()
+	}
+	return k
+}

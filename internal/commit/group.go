@@ -25,11 +25,12 @@ type Groups struct {
 	queues map[string]*queue // of tables that are being committed to
 	closed bool
 	chores sync.WaitGroup
-	inline bool // chores are done at once
+	async  bool // chores are done beside the commits
 }
 
-// NewGroups returns queues without commits. Close them in the end.
-func NewGroups() *Groups { return &Groups{} }
+// NewGroups returns queues without commits. Close them in the end. The zero value
+// does without Close: its chores are done within the commits.
+func NewGroups() *Groups { return &Groups{async: true} }
 
 // hintEvery is how many snapshots a group may make before it writes LATEST.
 const hintEvery = 8
@@ -119,13 +120,13 @@ func (t *turn) leave() (hint *snapshot.Snapshot) {
 // later does a chore that no commit waits for.
 func (g *Groups) later(chore func()) {
 	g.mu.Lock()
-	inline, closed := g.inline, g.closed
-	if !inline && !closed {
+	async, closed := g.async, g.closed
+	if async && !closed {
 		g.chores.Add(1)
 	}
 	g.mu.Unlock()
 	switch {
-	case inline:
+	case !async:
 		chore()
 	case !closed:
 		go func() {

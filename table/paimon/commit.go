@@ -21,6 +21,7 @@ func (t *Table) newCommitter() (*commit.Committer, error) {
 	out, err := commit.New(commit.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas, Snapshots: t.snapshots,
 		Options: t.options, Env: c.Env, Listener: c.Events, Workers: c.Workers,
+		Groups: c.Groups, Keep: c.Keep,
 	})
 	return out, tarnerr.Trace(op, err, "table", t.name)
 }

@@ -6,10 +6,13 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/budget"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
 )
 
-// Components are what tables of one catalog share. All but Events must be set.
+// Components are what tables of one catalog share. All but Events, Groups and Keep
+// must be set.
 type Components struct {
 	FileIO  fileio.FileIO
 	Env     env.Env
@@ -17,4 +20,9 @@ type Components struct {
 	Budget  *budget.Budget
 	Events  *event.Listener
 	Workers int // work done side by side
+	// Groups let commits of all tables of a process to one and the same table queue
+	// up; nil = those through one Table.
+	Groups *commit.Groups
+	// Keep says how many records of ended commits stay; zero = commit's defaults.
+	Keep commitlog.Keep
 }

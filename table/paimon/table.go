@@ -46,6 +46,9 @@ var _ table.Table = (*Table)(nil)
 func Open(ctx context.Context, c Components, name table.Identifier, dir string) (table.Table, error) {
 	const op = "opening table"
 	t := &Table{components: c, name: name, place: layout.Table{Dir: dir, Branch: name.Branch}}
+	if c.Groups == nil {
+		t.components.Groups = &commit.Groups{}
+	}
 	t.snapshots = snapshot.NewStore(c.FileIO, t.place).WithEnv(c.Env)
 	t.schemas = schema.NewStore(c.FileIO, t.place.BranchDir(), c.Env)
 	s, err := t.schemas.Latest(ctx)
