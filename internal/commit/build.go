@@ -2,7 +2,6 @@ package commit
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/tarnlake/tarn/fileio"
@@ -17,6 +16,7 @@ import (
 type builder struct {
 	cfg        Config
 	manifests  *manifest.Store
+	names      *layout.Namer
 	partitions *layout.Partitioner
 	keys       keyOrder // nil in tables without a primary key
 	unaware    bool     // the table has neither keys nor buckets
@@ -25,15 +25,16 @@ type builder struct {
 func newBuilder(cfg Config) (*builder, error) {
 	o := cfg.Options
 	partition := cfg.Schema.Select(cfg.Schema.PartitionKeys)
+	namer := layout.NewNamer(cfg.Env)
 	m, err := manifest.NewStore(manifest.Config{
-		FileIO: cfg.FileIO, Table: cfg.Place, Names: layout.NewNamer(cfg.Env), Env: cfg.Env, Partition: partition,
+		FileIO: cfg.FileIO, Table: cfg.Place, Names: namer, Env: cfg.Env, Partition: partition,
 		Compression: o.ManifestCompression, ZstdLevel: o.ZstdLevel, TargetSize: o.ManifestTargetSize, Workers: cfg.Workers, Lists: cfg.Lists,
 	})
 	if err != nil {
 		return nil, tarnerr.Trace("opening commit", err)
 	}
 	names := layout.NewPartitioner(partition, o.PartitionDefault, o.PartitionLegacyName)
-	out := &builder{cfg: cfg, manifests: m, partitions: names, unaware: !cfg.Schema.HasPrimaryKey() && o.Bucket == -1}
+	out := &builder{cfg: cfg, manifests: m, names: namer, partitions: names, unaware: !cfg.Schema.HasPrimaryKey() && o.Bucket == -1}
 	for _, f := range cfg.Schema.Select(cfg.Schema.TrimmedPrimaryKeys()) {
 		out.keys = append(out.keys, f.Type)
 	}
@@ -48,7 +49,8 @@ type draft struct {
 	changelog     string // name of the changelog manifest list, "" without changelog
 	changelogSize int64
 	records       int64
-	changes       int64 // rows of the changelog
+	changes       int64  // rows of the changelog
+	statistics    string // name of the statistics file, "" when the change has none
 	partitions    []PartitionStats
 	files         []string // names written, or begun
 	intended      bool     // the intent names it
@@ -66,6 +68,13 @@ func (b *builder) draft(ctx context.Context, d *draft) (err error) {
 		}
 		for _, e := range ch.changelog {
 			d.changes += e.File.RowCount
+		}
+	}
+	if ch.statistics != nil {
+		d.statistics = b.names.Statistics()
+		d.files = append(d.files, d.statistics)
+		if err := b.cfg.FileIO.Replace(ctx, b.cfg.Place.StatisticsFile(d.statistics), ch.statistics.Marshal()); err != nil {
+			return tarnerr.Trace("writing table statistics", err)
 		}
 	}
 	d.records = ch.records()
@@ -150,6 +159,9 @@ func (b *builder) build(ctx context.Context, t *tries, out *built) error {
 	if d.changelog != "" {
 		next.ChangelogManifestList, next.ChangelogManifestListSize, next.ChangelogRecordCount = &d.changelog, &d.changelogSize, &d.changes
 	}
+	if d.statistics != "" {
+		next.Statistics = &d.statistics
+	}
 	if base != nil {
 		if err := b.inherit(ctx, next, base); err != nil {
 			return err
@@ -190,7 +202,7 @@ func (b *builder) inherit(ctx context.Context, next, base *snapshot.Snapshot) er
 	if base.NextRowID != nil {
 		next.NextRowID = base.NextRowID
 	}
-	if base.Statistics == nil {
+	if next.Statistics != nil || base.Statistics == nil {
 		return nil
 	}
 	// Table statistics hold for the schema they were made under.
@@ -199,11 +211,9 @@ func (b *builder) inherit(ctx context.Context, next, base *snapshot.Snapshot) er
 	if err != nil {
 		return tarnerr.Trace("reading table statistics", err, "path", path)
 	}
-	var stats struct {
-		SchemaID int64 `json:"schemaId"`
-	}
-	if err := json.Unmarshal(data, &stats); err != nil {
-		return tarnerr.Wrap(tarnerr.Corrupt, "reading table statistics", err, "path", path)
+	stats, err := snapshot.ParseStatistics(data)
+	if err != nil {
+		return tarnerr.Trace("inheriting table statistics", err, "path", path)
 	}
 	if stats.SchemaID == next.SchemaID {
 		next.Statistics = base.Statistics

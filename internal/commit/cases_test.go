@@ -148,3 +148,42 @@ func isSnapshot(path string) bool {
 	id, ok := layout.ParseVersion(layout.SnapshotPrefix, name)
 	return in && ok && id > 0
 }
+
+// An ANALYZE is a snapshot without changes that names a statistics file; those
+// after it take the file over.
+func TestAnalyze(t *testing.T) {
+	ctx := context.Background()
+	fs := prepared(t, mem.ObjectStore, false)
+	tb := open(t, fs, place, seeded(5))
+	c := tb.committer()
+	stats := &snapshot.Statistics{SnapshotID: 1, MergedRows: ptr[int64](1), Columns: map[string]snapshot.ColumnStatistics{"k": {Nulls: ptr[int64](0)}}}
+	r, err := c.Commit(ctx, commit.Request{User: "u", Identifier: snapshot.BatchIdentifier, Statistics: stats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Snapshots[0]
+	if s.CommitKind != snapshot.Analyze || s.DeltaRecordCount != 0 || s.TotalRecordCount != 1 || s.Statistics == nil {
+		t.Errorf("%+v", s)
+	}
+	if data, ok := fs.Get(place.StatisticsFile(*s.Statistics)); !ok || string(data) != string(stats.Marshal()) {
+		t.Errorf("%s", data)
+	}
+	next := tb.put(c, "u", 1, "b", 2).Snapshots[0]
+	if next.Statistics == nil || *next.Statistics != *s.Statistics {
+		t.Errorf("%+v", next)
+	}
+	check(t, fs, 0)
+
+	// A commit that fails leaves no file.
+	before := fs.Paths()
+	tb.pub = &loser{}
+	if _, err := tb.committer().Commit(ctx, commit.Request{User: "u", Identifier: 2, Statistics: stats}); !errors.Is(err, tarnerr.Contention) {
+		t.Error(err)
+	}
+	if _, err := c.Commit(ctx, commit.Request{User: "u", Identifier: 2, Statistics: stats, Overwrite: &commit.Overwrite{}}); !errors.Is(err, tarnerr.Invalid) {
+		t.Error(err)
+	}
+	if got := slices.DeleteFunc(fs.Paths(), func(p string) bool { return strings.Contains(p, "/.tarn/") }); !slices.Equal(got, slices.DeleteFunc(before, func(p string) bool { return strings.Contains(p, "/.tarn/") })) {
+		t.Errorf("files %v, were %v", got, before)
+	}
+}

@@ -16,6 +16,8 @@ type change struct {
 	files     []manifest.Entry
 	changelog []manifest.Entry
 	index     []manifest.IndexEntry
+	// statistics are of an ANALYZE.
+	statistics *snapshot.Statistics
 	// checked: the change is checked for conflicts. Files that are only added
 	// cannot conflict.
 	checked bool
@@ -130,7 +132,7 @@ func (c *change) check() error {
 func (c *change) same(d *change) bool {
 	return slices.EqualFunc(c.files, d.files, func(x, y manifest.Entry) bool {
 		return x.Kind == y.Kind && (x.File == y.File || x.Identity() == y.Identity())
-	}) && len(c.changelog) == len(d.changelog)
+	}) && len(c.changelog) == len(d.changelog) && c.statistics == d.statistics
 }
 
 // sameIndex reports that two changes do the same to the same index files.

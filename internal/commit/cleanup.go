@@ -3,11 +3,13 @@ package commit
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/invariants"
+	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -50,7 +52,8 @@ func (c *Committer) expireRecords(ctx context.Context) {
 	c.warn(doing, err)
 }
 
-// remove deletes manifests, lists and index manifests that nothing refers to.
+// remove deletes manifests, lists, index manifests and statistics that nothing
+// refers to.
 func (c *Committer) remove(ctx context.Context, dead []string) {
 	if len(dead) == 0 {
 		return
@@ -58,6 +61,9 @@ func (c *Committer) remove(ctx context.Context, dead []string) {
 	paths := make([]string, len(dead))
 	for i, name := range dead {
 		paths[i] = c.cfg.Place.ManifestFile(name)
+		if strings.HasPrefix(name, layout.StatisticsPrefix) {
+			paths[i] = c.cfg.Place.StatisticsFile(name)
+		}
 	}
 	c.warn("removing metadata of lost tries", c.cfg.FileIO.Delete(ctx, paths...))
 }

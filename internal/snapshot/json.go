@@ -38,13 +38,14 @@ func (s *Snapshot) Marshal() []byte {
 	w.properties("properties", s.Properties)
 	w.optInt("nextRowId", s.NextRowID)
 	w.optString("operation", s.Operation)
-	return append(w.buf, "\n}"...)
+	return w.end()
 }
 
 // objectWriter appends the members of one JSON object as Java's printer lays them out.
 type objectWriter struct {
-	buf   []byte
-	count int
+	buf    []byte
+	count  int
+	indent int // how deep the object lies in others
 }
 
 func (w *objectWriter) key(name string) {
@@ -52,8 +53,24 @@ func (w *objectWriter) key(name string) {
 		w.buf = append(w.buf, ',')
 	}
 	w.count++
-	w.buf = append(w.buf, "\n  "...)
+	w.line(w.indent + 1)
 	w.buf = append(types.AppendJSONString(w.buf, name), " : "...)
+}
+
+func (w *objectWriter) line(indent int) {
+	w.buf = append(w.buf, '\n')
+	for range indent {
+		w.buf = append(w.buf, "  "...)
+	}
+}
+
+// end closes the object. One without members has a blank inside.
+func (w *objectWriter) end() []byte {
+	if w.count == 0 {
+		return append(w.buf, " }"...)
+	}
+	w.line(w.indent)
+	return append(w.buf, '}')
 }
 
 func (w *objectWriter) int(name string, v int64) {
@@ -84,16 +101,11 @@ func (w *objectWriter) properties(name string, m map[string]string) {
 		return
 	}
 	w.key(name)
-	w.buf = append(w.buf, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
-			w.buf = append(w.buf, ',')
-		}
-		w.buf = append(w.buf, "\n    "...)
-		w.buf = append(types.AppendJSONString(w.buf, k), " : "...)
-		w.buf = types.AppendJSONString(w.buf, m[k])
+	inner := objectWriter{buf: append(w.buf, '{'), indent: w.indent + 1}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		inner.string(k, m[k])
 	}
-	w.buf = append(w.buf, "\n  }"...)
+	w.buf = inner.end()
 }
 
 // Parse reads a snapshot file. Unknown fields are ignored; a version above
@@ -106,7 +118,7 @@ func Parse(data []byte) (*Snapshot, error) {
 		return nil, tarnerr.Wrap(tarnerr.Corrupt, op, err)
 	}
 	s := &Snapshot{Version: 1}
-	r := objectReader{members: members}
+	r := objectReader{members: members, op: op}
 	r.read("version", &s.Version)
 	if r.err == nil && s.Version > Version {
 		return nil, tarnerr.New(tarnerr.Unsupported, op, "snapshot format of a later release", "version", s.Version, "highest", Version)
@@ -148,6 +160,7 @@ func Parse(data []byte) (*Snapshot, error) {
 // objectReader reads members into Go values and keeps the first error.
 type objectReader struct {
 	members map[string]json.RawMessage
+	op      string
 	err     error
 }
 
@@ -158,13 +171,13 @@ func (r *objectReader) read(name string, dst any) {
 		return
 	}
 	if err := json.Unmarshal(raw, dst); err != nil {
-		r.err = tarnerr.Wrap(tarnerr.Corrupt, "reading snapshot", err, "field", name)
+		r.err = tarnerr.Wrap(tarnerr.Corrupt, r.op, err, "field", name)
 	}
 }
 
 func (r *objectReader) need(name string, dst any) {
 	if raw, ok := r.members[name]; (!ok || string(raw) == "null") && r.err == nil {
-		r.err = tarnerr.New(tarnerr.Corrupt, "reading snapshot", "field is missing", "field", name)
+		r.err = tarnerr.New(tarnerr.Corrupt, r.op, "field is missing", "field", name)
 	}
 	r.read(name, dst)
 }
