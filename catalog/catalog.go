@@ -30,5 +30,9 @@ type Catalog interface {
 	// DropTable removes a table with all its files.
 	DropTable(ctx context.Context, id table.Identifier, ifExists bool) error
 
+	// Warehouse is the URI of the directory below which tables lie unless they say
+	// otherwise; "" when the catalog has none.
+	Warehouse() string
+
 	Close() error
 }

@@ -40,6 +40,9 @@ func New(warehouse string, components paimon.Components) (*Catalog, error) {
 // Close implements catalog.Catalog. It holds nothing open.
 func (c *Catalog) Close() error { return nil }
 
+// Warehouse implements catalog.Catalog.
+func (c *Catalog) Warehouse() string { return c.uri(c.warehouse) }
+
 // CreateDatabase implements catalog.Catalog.
 func (c *Catalog) CreateDatabase(ctx context.Context, name string, ifNotExists bool) error {
 	const op = "creating database"

@@ -45,6 +45,10 @@ type ReadRequest struct {
 	// still be returned. Columns are named as in Columns or, when not among them,
 	// as the file names them. Nil reads all.
 	Where *expr.Bound
+	// From and To bound the rows that are read by their number in the file, To being
+	// the first behind them; To 0 is the end of the file. Formats that can only be
+	// read from their beginning refuse such bounds.
+	From, To int64
 	// BatchRows is the most rows of one batch; 0 means the format's default.
 	BatchRows int
 	// Workers decode columns side by side; 0 and 1 decode on the calling goroutine.

@@ -35,7 +35,7 @@ func (s *scan) open(sp *split.Split) (batch.Reader, error) {
 	if s.cfg.Files.Table.HasPrimaryKey() && !sp.RawConvertible {
 		return s.openMerge(dir, sp.Files)
 	}
-	return s.openRaw(dir, sp.Files)
+	return s.openRaw(dir, sp)
 }
 
 // matches judges the conjuncts over partition columns.
@@ -57,21 +57,28 @@ func (s *scan) matches(partition binaryrow.Row) (bool, error) {
 
 type opener = func(context.Context) (batch.Reader, error)
 
-// openRaw reads files one after the other.
-func (s *scan) openRaw(dir string, files []*datafile.Meta) (batch.Reader, error) {
+// openRaw reads files, or a part of one, one after the other.
+func (s *scan) openRaw(dir string, sp *split.Split) (batch.Reader, error) {
+	if sp.Part != nil && len(sp.Files) != 1 {
+		return nil, tarnerr.New(tarnerr.Internal, "reading split", "a part of several files", "files", len(sp.Files))
+	}
+	var part split.Part
+	if sp.Part != nil {
+		part = *sp.Part
+	}
 	var open []opener
-	for _, f := range files {
+	for _, f := range sp.Files {
 		if s.cfg.Files.Table.HasPrimaryKey() && f.DeleteRowCount == nil {
 			// Old files do not say whether they hold deletes: look at the kinds.
 			open = append(open, func(ctx context.Context) (batch.Reader, error) {
 				cfg := s.merge
 				cfg.Schema, cfg.Output = s.rawSchema, valuesOf(len(s.raw))
-				return merge.NewReader(cfg, []batch.Reader{s.openRun(dir, lsm.Run{f}, s.where, 1)}), nil
+				return merge.NewReader(cfg, []batch.Reader{s.openRun(dir, lsm.Run{f}, part, s.where, 1)}), nil
 			})
 			continue
 		}
 		open = append(open, func(ctx context.Context) (batch.Reader, error) {
-			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, s.where, 1))
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, part, s.where, 1))
 		})
 	}
 	return newFinish(s, batch.Chain(s.rawSchema, open...), false), nil
@@ -103,7 +110,7 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 		open = append(open, func(context.Context) (batch.Reader, error) {
 			runs := make([]batch.Reader, len(section))
 			for i, r := range section {
-				runs[i] = s.openRun(dir, r, where, len(section))
+				runs[i] = s.openRun(dir, r, split.Part{}, where, len(section))
 			}
 			return merge.NewReader(s.merge, runs), nil
 		})
@@ -112,12 +119,12 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 }
 
 // openRun reads the files of a sorted run, one of several merged, as merge rows,
-// one after the other.
-func (s *scan) openRun(dir string, files lsm.Run, where *expr.Bound, among int) batch.Reader {
+// one after the other. Part is of a run of one file.
+func (s *scan) openRun(dir string, files lsm.Run, part split.Part, where *expr.Bound, among int) batch.Reader {
 	open := make([]opener, len(files))
 	for i, f := range files {
 		open[i] = func(ctx context.Context) (batch.Reader, error) {
-			return s.cfg.Files.Open(ctx, dir, f, s.request(s.run, where, among))
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.run, part, where, among))
 		}
 	}
 	return batch.Chain(s.runSchema, open...)
@@ -131,13 +138,13 @@ const (
 	fileBatchRows, mergeBatchRows = 16 << 10, 64 << 10
 )
 
-// request reads a file that is one of several read at one time.
-func (s *scan) request(columns []types.Field, where *expr.Bound, among int) run.Request {
+// request reads a file, or a part of it, that is one of several read at one time.
+func (s *scan) request(columns []types.Field, part split.Part, where *expr.Bound, among int) run.Request {
 	rows := s.cfg.Options.ReadBatchSize
 	if rows == javaBatchRows {
 		rows = min(max(mergeBatchRows/among, javaBatchRows), fileBatchRows)
 	}
-	return run.Request{Columns: columns, Where: where, BatchRows: rows, Workers: s.decoders}
+	return run.Request{Columns: columns, Where: where, From: part.From, To: part.To, BatchRows: rows, Workers: s.decoders}
 }
 
 // finish applies the residual predicate and the projection to the batches of a split.

@@ -20,6 +20,9 @@ func (s *Split) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 // AppendBinary appends Java's bytes of s to dst.
 func (s *Split) AppendBinary(dst []byte) ([]byte, error) {
 	const op = "serialising split"
+	if s.Part != nil {
+		return nil, tarnerr.New(tarnerr.Unsupported, op, "a piece of a file", "from", s.Part.From, "to", s.Part.To)
+	}
 	sign := magic
 	dst = binary.BigEndian.AppendUint64(dst, uint64(sign))
 	dst = binary.BigEndian.AppendUint32(dst, Version)

@@ -18,7 +18,13 @@ type Split struct {
 	// RawConvertible: every row of every file is live and final, so the files can
 	// be read one after another without a merge.
 	RawConvertible bool
+	// Part is nil, or the rows of the only file that belong to the split. It is no
+	// part of the bytes: such a split stays in its process.
+	Part *Part
 }
+
+// Part is a run of rows of a file, To being the first behind them.
+type Part struct{ From, To int64 }
 
 // DeletionFile locates the deletion vector of one data file.
 type DeletionFile struct {
@@ -27,8 +33,41 @@ type DeletionFile struct {
 	Cardinality    *int64
 }
 
+// Pieces cuts a split whose rows need no merge into pieces of about rows rows
+// that can be read side by side; any other split is the only piece of itself.
+func (s *Split) Pieces(rows int64) []*Split {
+	whole := []*Split{s}
+	if !s.RawConvertible || s.Deletions != nil || s.Part != nil || rows <= 0 {
+		return whole
+	}
+	var out []*Split
+	for _, f := range s.Files {
+		n := int64(1)
+		if f.Format() == "parquet" {
+			n = max(1, f.RowCount/rows)
+		}
+		per := max(1, (f.RowCount/n+pieceStep-1)/pieceStep) * pieceStep
+		for from := int64(0); from == 0 || from < f.RowCount; from += per {
+			p := *s
+			p.Files = []*datafile.Meta{f}
+			if to := min(from+per, f.RowCount); to-from < f.RowCount {
+				p.Part = &Part{from, to}
+			}
+			out = append(out, &p)
+		}
+	}
+	return out
+}
+
+// pieceStep is how many rows writers put into a page of Parquet unless told
+// otherwise: pieces that begin with a page leave none to be read twice.
+const pieceStep = 20_000
+
 // RowCount is the number of physical rows in the split's files.
 func (s *Split) RowCount() int64 {
+	if s.Part != nil {
+		return s.Part.To - s.Part.From
+	}
 	var n int64
 	for _, f := range s.Files {
 		n += f.RowCount

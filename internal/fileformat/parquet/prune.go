@@ -223,6 +223,17 @@ func rowsIn(ranges []rowRange) (n int64) {
 	return n
 }
 
+// within gives the parts of ranges that lie in part.
+func within(ranges []rowRange, part rowRange) []rowRange {
+	var out []rowRange
+	for _, r := range ranges {
+		if r = (rowRange{max(r.from, part.from), min(r.to, part.to)}); r.from < r.to {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // rows gives the rows of a row group that can match by the page index, nil for
 // all of them.
 func (t *filter) rows(ctx context.Context, g int) ([]rowRange, error) {
