@@ -18,9 +18,10 @@ const (
 // sqlProgress shows how far a statement is while nothing of it has been printed.
 // A nil one shows nothing.
 type sqlProgress struct {
-	w     io.Writer // a terminal
-	read  func() tarnsql.Progress
-	after func(time.Duration) <-chan time.Time
+	w       io.Writer  // a terminal
+	columns func() int // of it
+	read    func() tarnsql.Progress
+	after   func(time.Duration) <-chan time.Time
 
 	stop chan struct{} // nil while no statement is watched
 	done chan struct{}
@@ -53,11 +54,11 @@ func (p *sqlProgress) watch(stop <-chan struct{}, done chan<- struct{}) {
 	var bar *progressbar.ProgressBar
 	waited := progressDelay
 	next := p.after(progressDelay)
-	drawn := false
+	said := "" // what stands in the line instead of the bar
 	for {
 		select {
 		case <-stop:
-			if drawn {
+			if bar != nil || said != "" {
 				io.WriteString(p.w, "\r\x1b[K") // a terminal that cannot be written to harms nothing
 			}
 			return
@@ -66,16 +67,22 @@ func (p *sqlProgress) watch(stop <-chan struct{}, done chan<- struct{}) {
 		// What a join or a sort does after its tables were read has no end that is known.
 		if f, ok := p.read().Fraction(); ok && f < 1 {
 			if bar == nil {
-				bar = progressbar.NewOptions(barSteps, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
-					progressbar.OptionSetDescription("reading tables"), progressbar.OptionUseANSICodes(true),
-					progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
+				bar = p.bar()
 			}
 			_ = bar.Set(min(barSteps-1, int(f*barSteps)))
-		} else {
-			fmt.Fprintf(p.w, "\r\x1b[Krunning, %d s", int(waited.Seconds()))
+			said = ""
+		} else if now := fmt.Sprintf("running, %d s", int(waited.Seconds())); now != said {
+			io.WriteString(p.w, "\r\x1b[K"+now)
+			said = now
 		}
-		drawn = true
 		waited += progressEvery
 		next = p.after(progressEvery)
 	}
+}
+
+// bar is one that stays in its line: what stands beside it takes up to 30 columns.
+func (p *sqlProgress) bar() *progressbar.ProgressBar {
+	return progressbar.NewOptions(barSteps, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription("reading tables"),
+		progressbar.OptionSetWidth(max(1, min(30, p.columns()-30))), progressbar.OptionUseANSICodes(true),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
 }

@@ -15,7 +15,7 @@ func TestProgress(t *testing.T) {
 	asked, ticks := make(chan time.Duration), make(chan time.Time)
 	at := make(chan tarnsql.Progress, 1)
 	p := &sqlProgress{
-		w: out, read: func() tarnsql.Progress { return <-at },
+		w: out, columns: func() int { return 80 }, read: func() tarnsql.Progress { return <-at },
 		after: func(d time.Duration) <-chan time.Time { asked <- d; return ticks },
 	}
 	p.begin()
@@ -23,7 +23,7 @@ func TestProgress(t *testing.T) {
 	if d := <-asked; d != progressDelay {
 		t.Errorf("the first look is after %v", d)
 	}
-	for _, step := range []tarnsql.Progress{{Rows: 200, Done: 50}, {Rows: 200, Done: 150}, {Rows: 200, Done: 200}} {
+	for _, step := range []tarnsql.Progress{{Rows: 200, Done: 50}, {Rows: 200, Done: 150}, {Rows: 200, Done: 200}, {Rows: 200, Done: 200}} {
 		at <- step
 		ticks <- time.Time{}
 		if d := <-asked; d != progressEvery {
@@ -37,6 +37,9 @@ func TestProgress(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in %q", want, got)
 		}
+	}
+	if n := strings.Count(got, "running"); n != 1 {
+		t.Errorf("the same is written %d times: %q", n, got)
 	}
 	if strings.Contains(got, "\n") || !strings.HasSuffix(got, "\r\x1b[K") {
 		t.Errorf("something stays on the screen: %q", got)

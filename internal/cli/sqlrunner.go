@@ -135,8 +135,10 @@ func (r *sqlRunner) output(w io.Writer, res *tarnsql.Result) (output, error) {
 func (r *sqlRunner) tell(res *tarnsql.Result, rows int64, took time.Duration) {
 	said := ""
 	switch {
-	case res.Report != nil:
+	case res.Report != nil && res.Statement == "INSERT":
 		said = fmt.Sprintf("%s: %s, snapshot %v", res.Statement, plural(res.Count, "row"), res.Report.Snapshots)
+	case res.Report != nil:
+		said = fmt.Sprintf("%s: snapshot %v", res.Statement, res.Report.Snapshots)
 	case res.Statement == "INSERT":
 		said = "INSERT: no rows"
 	case res.Rows == nil:

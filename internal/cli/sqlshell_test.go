@@ -166,7 +166,9 @@ func TestShellCancel(t *testing.T) {
 	w := newShellWorld(t)
 	watched := &signalling{written: make(chan struct{}, 1)}
 	ticks := make(chan time.Time)
-	w.progress = &sqlProgress{w: watched, read: w.db.Progress, after: func(time.Duration) <-chan time.Time { return ticks }}
+	w.progress = &sqlProgress{
+		w: watched, columns: w.columns, read: w.db.Progress, after: func(time.Duration) <-chan time.Time { return ticks },
+	}
 	const endless = "SELECT sum(a.range * b.range) FROM range(100000000) a, range(100000000) b;"
 	w.in = &typed{[]string{"SELECT 1;"}, w.out}
 	if err := w.loop(context.Background()); err != nil { // what is made once is made now

@@ -31,21 +31,26 @@ func (r *sqlRun) runner(db *tarnsql.DB) sqlRunner {
 	}
 	plain := os.Getenv("TERM") == "dumb"
 	if watcher, ok := terminal(r.errOut); ok && !plain {
-		s.progress = &sqlProgress{w: watcher, read: db.Progress, after: time.After}
+		s.progress = &sqlProgress{w: watcher, columns: columnsOf(watcher), read: db.Progress, after: time.After}
 	}
 	if out, ok := terminal(r.out); ok {
-		s.columns = func() int {
-			columns, _, err := term.GetSize(int(out.Fd()))
-			if err != nil {
-				return 0
-			}
-			return columns
-		}
+		s.columns = columnsOf(out)
 		if !plain && os.Getenv("NO_COLOR") == "" {
 			s.faint = func(s string) string { return "\x1b[2m" + s + "\x1b[22m" }
 		}
 	}
 	return s
+}
+
+// columnsOf is the width of a terminal, 80 when it does not tell.
+func columnsOf(f *os.File) func() int {
+	return func() int {
+		columns, _, err := term.GetSize(int(f.Fd()))
+		if err != nil || columns == 0 {
+			return 80
+		}
+		return columns
+	}
 }
 
 // watched tells whether a person types: standard input is a terminal, and so is
