@@ -9,6 +9,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -41,6 +42,42 @@ func (db *DB) alter(ctx context.Context, source *edited, c sqltext.AlterTable) (
 	}
 	at.id = t.Name()
 	return done(what, cat.AlterTable(ctx, at.id, b.changes...), source, b.blame(c.Name.At))
+}
+
+// remove takes rows away: those of partitions, or all.
+func (db *DB) remove(ctx context.Context, source *edited, c sqltext.Command) (*Result, error) {
+	what, name, exists := "TRUNCATE", sqltext.Path{}, false
+	drop, ofPartitions := c.(sqltext.DropPartitions)
+	if ofPartitions {
+		what, name, exists = "ALTER TABLE", drop.Name, drop.IfExists
+	} else if t, ok := c.(sqltext.Truncate); ok {
+		name = t.Name
+	}
+	t, err := db.lookup(ctx, name.Parts, opened{})
+	if err != nil {
+		if exists && tarnerr.KindOf(err) == tarnerr.NotFound {
+			return &Result{Statement: what}, nil
+		}
+		return nil, withPlace(err, source, name.At)
+	}
+	out := &Result{Statement: what}
+	if !ofPartitions {
+		out.Report, err = t.Truncate(ctx, table.CommitOptions{})
+	} else {
+		var partitions []map[string]string
+		for _, p := range drop.Partitions {
+			values, err := partitionOf(t, p)
+			if err != nil {
+				return nil, placeColumn(err, source, name.At)
+			}
+			partitions = append(partitions, values)
+		}
+		out.Report, err = t.DropPartitions(ctx, partitions, table.CommitOptions{})
+	}
+	if err != nil {
+		return nil, placeUnlessPlaced(err, source, name.At)
+	}
+	return out, nil
 }
 
 // changeBuilder turns changes as written into those of a schema.

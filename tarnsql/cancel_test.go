@@ -152,15 +152,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 	if now := w.mem.CurrentAlloc(); now != used {
 		t.Errorf("%d bytes are left, %d before", now, used)
 	}
-	// Goroutines that have done their work may need a moment to end.
-	left := goroutines()
-	for tries := 0; len(left) > before && tries < 1000; tries++ {
-		time.Sleep(10 * time.Millisecond)
-		left = goroutines()
-	}
-	if len(left) > before {
-		t.Errorf("%d goroutines, %d before:\n%s", len(left), before, strings.Join(left, "\n\n"))
-	}
+	noMoreThan(t, before)
 	// INSERTs that were cancelled left no file that no snapshot knows, and nothing is
 	// left to spill.
 	for _, name := range []string{"big", "heap"} {
@@ -171,6 +163,55 @@ func TestCancelLeavesNothing(t *testing.T) {
 	}
 	// The DB is as good as before.
 	w.wants("SELECT count(*) FROM big a JOIN big b USING (id) WHERE a.id < 30 AND a.id % 3 = 0", "10\n")
+}
+
+// noMoreThan wants at most so many goroutines. Those that have done their work may
+// need a moment to end.
+func noMoreThan(t *testing.T, before int) {
+	t.Helper()
+	left := goroutines()
+	for tries := 0; len(left) > before && tries < 1000; tries++ {
+		time.Sleep(10 * time.Millisecond)
+		left = goroutines()
+	}
+	if len(left) > before {
+		t.Errorf("%d goroutines, %d before:\n%s", len(left), before, strings.Join(left, "\n\n"))
+	}
+}
+
+// Closing a DB leaves no goroutine, no byte and no file of it, be its results read
+// or not; a DB is closed when the last of them is.
+func TestCloseLeavesNothing(t *testing.T) {
+	w := newWorld(t, tarnsql.Options{})
+	big(w)
+	ctx := context.Background()
+	before, used := len(goroutines()), w.mem.CurrentAlloc()
+	temp := t.TempDir()
+	for range 3 {
+		db := w.open(tarnsql.Options{Database: "shop", TempDir: temp, Threads: 2, Allocator: w.mem})
+		if got, err := text(db, "SELECT count(*) FROM big a JOIN big b USING (id)"); err != nil || got != "8000\n" {
+			t.Errorf("%q, %v", got, err)
+		}
+		rows, err := db.Query(ctx, "SELECT * FROM big ORDER BY s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rows.Next(ctx); err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan error)
+		go func() { closed <- db.Close() }()
+		if err := errors.Join(rows.Close(), <-closed, db.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	noMoreThan(t, before)
+	if now := w.mem.CurrentAlloc(); now != used {
+		t.Errorf("%d bytes are left, %d before", now, used)
+	}
+	if files := below(t, temp); len(files) > 0 {
+		t.Errorf("temporary files are left: %v", files)
+	}
 }
 
 // knowsAllFiles wants each data file of shop.name to be one of a snapshot.

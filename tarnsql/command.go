@@ -81,6 +81,8 @@ func (db *DB) dispatch(ctx context.Context, source *edited) (*Result, error) {
 		return db.insert(ctx, source, c)
 	case sqltext.AlterTable:
 		return db.alter(ctx, source, c)
+	case sqltext.DropPartitions, sqltext.Truncate:
+		return db.remove(ctx, source, c)
 	}
 	return db.change(ctx, source, c)
 }

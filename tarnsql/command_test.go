@@ -70,7 +70,6 @@ func TestWhatIsRefused(t *testing.T) {
 	w.refuses("INSERT INTO orders (status) VALUES ('x')", tarnerr.Invalid, "NOT NULL")
 	w.refuses("INSERT INTO ordrs VALUES (1)", tarnerr.NotFound, "Did you mean orders?", "LINE 1: INSERT INTO ordrs")
 	w.refuses("INSERT INTO orders$files VALUES (1)", tarnerr.Invalid)
-	w.refuses("INSERT OVERWRITE orders VALUES (1)", tarnerr.Unsupported, "INSERT OVERWRITE", "LINE 1")
 	w.refuses("CREATE TABLE orders (a INT)", tarnerr.AlreadyExists)
 	w.refuses("CREATE TABLE t (a INT, b NOPE)", tarnerr.Invalid, "NOPE", "LINE 1: CREATE TABLE t (a INT, b NOPE)\n                                   ^")
 	w.refuses("CREATE CATALOG c WITH ('type' = 'paimon')", tarnerr.Unsupported, "CREATE CATALOG", "LINE 1: CREATE CATALOG c WITH")

@@ -26,6 +26,15 @@ type columnError struct {
 	at int
 }
 
+// placeColumn shows the place of an error: a column's, or the one given.
+func placeColumn(err error, source *edited, otherwise int) error {
+	var at *columnError
+	if errors.As(err, &at) {
+		return withPlace(at.error, source, at.at)
+	}
+	return placeUnlessPlaced(err, source, otherwise)
+}
+
 // insertColumns finds the columns that an INSERT names.
 func insertColumns(t table.Table, c sqltext.Insert) (*insertion, error) {
 	s := t.Schema()
@@ -101,11 +110,7 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Re
 	}
 	into, err := insertColumns(t, c)
 	if err != nil {
-		var at *columnError
-		if errors.As(err, &at) {
-			return nil, withPlace(at.error, source, at.at)
-		}
-		return nil, err
+		return nil, placeColumn(err, source, c.Name.At)
 	}
 	// What is wrong with the rows and has no place of its own is wrong with the query.
 	place := func(err error) error {
@@ -120,9 +125,17 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Re
 		return nil, place(err)
 	}
 	defer rows.Close()
-	w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
+	opts := table.WriteOptions{}
+	if c.Overwrite {
+		only, err := partitionOf(t, c.Partition)
+		if err != nil {
+			return nil, placeColumn(err, source, c.Name.At)
+		}
+		opts.Overwrite = &table.Overwrite{Partition: only}
+	}
+	w, err := t.NewBatchWrite(ctx, opts)
 	if err != nil {
-		return nil, err
+		return nil, placeUnlessPlaced(err, source, c.Name.At)
 	}
 	defer w.Close()
 	out := &Result{Statement: "INSERT"}
@@ -142,7 +155,7 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Re
 	if err := rows.Close(); err != nil {
 		return nil, err
 	}
-	if out.Count == 0 {
+	if out.Count == 0 && !c.Overwrite {
 		return out, nil
 	}
 	if out.Report, err = w.Commit(ctx); err != nil {
@@ -191,4 +204,22 @@ func castValues(text string, at int, fields []types.Field) []edit {
 		}
 	}
 	return edits
+}
+
+// partitionOf are values of partition columns as a partition's path has them.
+func partitionOf(t table.Table, values []sqltext.PartitionValue) (map[string]string, error) {
+	s := t.Schema()
+	out := map[string]string{}
+	for _, v := range values {
+		f, ok := foldedField(s.Select(s.PartitionKeys), v.Column.Text)
+		if !ok {
+			return nil, &columnError{tarnerr.New(tarnerr.Invalid, "reading partition", "the column is no partition key", "table", t.Name(), "column", v.Column.Text), v.Column.At}
+		}
+		value, err := types.ParseValue(f.Type, v.Text)
+		if err != nil {
+			return nil, &columnError{err, v.ValueAt}
+		}
+		out[f.Name] = types.FormatValue(f.Type, value)
+	}
+	return out, nil
 }

@@ -106,7 +106,8 @@ type Result struct {
 	// Rows are the rows of a statement that has some, else nil. They are valid
 	// until Close.
 	Rows *Rows
-	// Report is the commit of an INSERT, nil when it had no rows.
+	// Report is the commit of an INSERT, nil when it had no rows to add, of a
+	// TRUNCATE, and of an ALTER TABLE that drops partitions.
 	Report *table.CommitReport
 	// Count is the number of rows an INSERT took.
 	Count int64

@@ -4,6 +4,7 @@ package tarnsql
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -157,17 +158,13 @@ func (db *DB) showPartitions(ctx context.Context, c sqltext.ShowPartitions) (row
 	if t.Name().System != "" || len(s.PartitionKeys) == 0 {
 		return nil, c.Name.At, tarnerr.New(tarnerr.Invalid, op, "the table is not partitioned", "table", t.Name())
 	}
-	var wanted []string
-	for _, p := range c.Only {
-		f, ok := foldedField(s.Select(s.PartitionKeys), p.Column.Text)
-		if !ok {
-			return nil, p.Column.At, tarnerr.New(tarnerr.Invalid, op, "the column is no partition key", "table", t.Name(), "column", p.Column.Text)
+	only, err := partitionOf(t, c.Only)
+	if err != nil {
+		var at *columnError
+		if errors.As(err, &at) {
+			return nil, at.at, at.error
 		}
-		v, err := types.ParseValue(f.Type, p.Text)
-		if err != nil {
-			return nil, p.Column.At, err
-		}
-		wanted = append(wanted, f.Name+"="+types.FormatValue(f.Type, v))
+		return nil, c.Name.At, err
 	}
 	id := t.Name()
 	id.System = "partitions"
@@ -185,7 +182,12 @@ func (db *DB) showPartitions(ctx context.Context, c sqltext.ShowPartitions) (row
 	}
 	rows, err = db.names("partition", slices.DeleteFunc(all, func(name string) bool {
 		have := strings.Split(name, "/")
-		return slices.ContainsFunc(wanted, func(w string) bool { return !slices.Contains(have, w) })
+		for column, value := range only {
+			if !slices.Contains(have, column+"="+value) {
+				return true
+			}
+		}
+		return false
 	}), nil)
 	return rows, c.Name.At, err
 }

@@ -63,7 +63,7 @@ func (w *world) script(script string) string {
 	_, err := w.db.Run(ctx, script, func(r *tarnsql.Result) error {
 		if r.Rows == nil {
 			out.WriteString(r.Statement)
-			if r.Report != nil {
+			if r.Report != nil && r.Statement == "INSERT" {
 				fmt.Fprintf(&out, " %d rows", r.Count)
 			}
 			out.WriteString("\n")

@@ -73,6 +73,9 @@ func (p *commandParser) alter() Command {
 	case p.take("ADD"):
 		p.addColumns(&c)
 	case p.take("DROP"):
+		if p.startsPartition() {
+			return p.dropPartitions(c)
+		}
 		p.dropColumns(&c)
 	case p.take("RENAME"):
 		p.renameColumn(&c)
@@ -184,6 +187,27 @@ func (t *TableChange) setNullable(nullable bool) {
 	t.Nullable = &nullable
 	if t.Type != nil {
 		t.Type.Nullable = nullable
+	}
+}
+
+// startsPartition reports [IF EXISTS] PARTITION (.
+func (p *commandParser) startsPartition() bool {
+	n := 0
+	if p.peek().Is("IF") && p.ahead(1).Is("EXISTS") {
+		n = 2
+	}
+	return p.ahead(n).Is("PARTITION") && p.ahead(n+1).Is("(")
+}
+
+func (p *commandParser) dropPartitions(c AlterTable) Command {
+	d := DropPartitions{Name: c.Name, IfExists: c.IfExists}
+	p.take("IF", "EXISTS") // no partition that matches is no error
+	for {
+		p.expect("PARTITION")
+		d.Partitions = append(d.Partitions, p.partition(false))
+		if !p.take(",") {
+			return d
+		}
 	}
 }
 

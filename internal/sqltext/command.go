@@ -63,6 +63,14 @@ type (
 		IfExists bool
 		Changes  []TableChange
 	}
+	// DropPartitions is ALTER TABLE [IF EXISTS] name DROP [IF EXISTS] PARTITION (…),
+	// PARTITION (…); Truncate is TRUNCATE TABLE name.
+	DropPartitions struct {
+		Name       Path
+		IfExists   bool // of the table
+		Partitions [][]PartitionValue
+	}
+	Truncate struct{ Name Path }
 	// RenameTable is ALTER TABLE [IF EXISTS] name RENAME TO name.
 	RenameTable struct {
 		From, To Path
@@ -103,9 +111,10 @@ type (
 		Name     Path
 		Extended bool
 	}
-	// Insert is INSERT INTO [TABLE] name [PARTITION (…)] [(columns)] query.
+	// Insert is INSERT INTO|OVERWRITE [TABLE] name [PARTITION (…)] [(columns)] query.
 	Insert struct {
 		Name      Path
+		Overwrite bool
 		Partition []PartitionValue // those given a value
 		Columns   []Name           // nil = all
 		QueryAt   int              // byte where the query begins
@@ -127,6 +136,8 @@ func (DropDatabase) isCommand()    {}
 func (CreateTable) isCommand()     {}
 func (DropTable) isCommand()       {}
 func (AlterTable) isCommand()      {}
+func (DropPartitions) isCommand()  {}
+func (Truncate) isCommand()        {}
 func (RenameTable) isCommand()     {}
 func (Use) isCommand()             {}
 func (UseCatalog) isCommand()      {}

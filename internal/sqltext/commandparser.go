@@ -189,6 +189,9 @@ func (p *commandParser) command() Command {
 		return p.drop()
 	case "ALTER":
 		return p.alter()
+	case "TRUNCATE":
+		p.expect("TABLE")
+		return Truncate{p.path()}
 	case "COMMENT":
 		return p.commentOn()
 	case "USE":
@@ -222,7 +225,7 @@ func (p *commandParser) command() Command {
 var otherStatements = []string{
 	"ADD", "ANALYZE", "ATTACH", "BEGIN", "CACHE", "CALL", "CHECKPOINT", "CLEAR", "COMMIT", "COMPILE", "COPY", "DEALLOCATE", "DELETE", "DETACH",
 	"EXECUTE", "EXPORT", "GRANT", "IMPORT", "INSTALL", "KILL", "LIST", "LOAD", "LOCK", "MERGE", "MSCK", "PIVOT", "PRAGMA", "PREPARE", "REFRESH",
-	"REPAIR", "REPLACE", "RESET", "REVOKE", "ROLLBACK", "SET", "START", "STOP", "SUMMARIZE", "TRUNCATE", "UNCACHE", "UNLOAD", "UNLOCK", "UNPIVOT",
+	"REPAIR", "REPLACE", "RESET", "REVOKE", "ROLLBACK", "SET", "START", "STOP", "SUMMARIZE", "UNCACHE", "UNLOAD", "UNLOCK", "UNPIVOT",
 	"UPDATE", "UPSERT", "VACUUM",
 }
 
@@ -252,14 +255,14 @@ func (p *commandParser) drop() Command {
 }
 
 func (p *commandParser) insert() Command {
-	if p.peek().Is("OVERWRITE") {
-		p.unsupported("INSERT OVERWRITE")
+	overwrite := p.take("OVERWRITE")
+	if !overwrite {
+		p.expect("INTO")
 	}
-	p.expect("INTO")
 	if p.ahead(1).Kind == Word || p.ahead(1).Kind == Quoted {
 		p.take("TABLE")
 	}
-	c := Insert{Name: p.path()}
+	c := Insert{Name: p.path(), Overwrite: overwrite}
 	if p.take("PARTITION") {
 		c.Partition = p.partition(true)
 	}
