@@ -1,0 +1,126 @@
+package commit_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tarnlake/tarn/fileio/layer"
+	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/snapshot"
+)
+
+// What commits of each kind ask of the storage, in a process that has just opened
+// the table. None lists a directory.
+func TestStorageCallsOfEachKind(t *testing.T) {
+	want := map[string]string{
+		"compact":            "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"append and compact": "open=9 create=6 create-if-absent=4 replace=3 stat=3 read=9 write=24 close=6",
+		"overwrite":          "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"batch overwrite":    "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"truncate":           "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"rollback":           "open=20 create=5 create-if-absent=2 replace=3 stat=4 read=20 write=17 close=5",
+	}
+	for _, d := range deeds {
+		staged, req := d.stage(t)
+		count := layer.Count(clone(staged, mem.ObjectStore))
+		tb := open(t, count, place, seeded(700))
+		c := tb.committer()
+		count.Reset()
+		if _, err := c.Commit(context.Background(), req); err != nil {
+			t.Fatal(err)
+		}
+		if got := count.String(); got != want[d.name] || count.Calls(layer.List) != 0 {
+			t.Errorf("%s: %s", d.name, got)
+		}
+	}
+}
+
+// One commit rewrites no more bytes of manifests than its budget, to the byte what
+// merging takes in, whatever the table has; a retry takes over the merge.
+func TestBytesRewrittenByOneCommit(t *testing.T) {
+	ctx := context.Background()
+	fs := mem.New(mem.ObjectStore)
+	create(t, fs, seeded(1), spec(false, map[string]string{
+		"manifest.target-file-size": "16 kb", "manifest.full-compaction-threshold-size": "1 b", "manifest.merge-min-count": "3", "manifest.compression": "none",
+	}))
+	tb := open(t, fs, place, seeded(2))
+	c := tb.committer()
+	budget := manifest.Budget(tb.opts.ManifestTargetSize, tb.opts.ManifestFullThreshold)
+	lists := func(s *snapshot.Snapshot) (out []manifest.FileMeta) {
+		m := tb.manifests()
+		for _, name := range []string{s.BaseManifestList, s.DeltaManifestList} {
+			metas, err := m.ReadList(ctx, name, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, metas...)
+		}
+		return out
+	}
+	var most, total int64
+	for id := int64(1); id <= 120; id++ {
+		var before []manifest.FileMeta
+		if all := snapshots(t, fs); len(all) > 0 {
+			before = lists(all[len(all)-1])
+		}
+		r := tb.put(c, "u", id, "a", id)
+		base, err := tb.manifests().ReadList(ctx, r.Snapshots[0].BaseManifestList, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for _, m := range before {
+			if !slices.ContainsFunc(base, func(o manifest.FileMeta) bool { return o.FileName == m.FileName }) {
+				n += m.FileSize
+			}
+		}
+		if n != r.Rewritten || n > budget {
+			t.Fatalf("commit %d rewrote %d bytes, says %d, the budget is %d", id, n, r.Rewritten, budget)
+		}
+		most, total = max(most, n), total+n
+	}
+	if got := fmt.Sprint(budget, most, total); got != "40960 18546 1240074" {
+		t.Errorf("budget, most and total are %s", got)
+	}
+	if got := rows(t, fs, place); len(got) != 120 {
+		t.Errorf("%d rows", len(got))
+	}
+	check(t, fs, 0)
+
+	// The merge of a lost try is taken over: the retry rewrites nothing.
+	messages, err := tb.prepare(ctx, "b", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := commit.NewFilePublisher(fs, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first int64
+	tb.pub = publisherFunc(func(ctx context.Context, pub commit.Publication) (commit.Outcome, error) {
+		if first == 0 {
+			first = pub.Next.ID
+			other := open(t, fs, place, seeded(9))
+			other.opts.ManifestMergeMinCount, other.opts.ManifestFullThreshold = 1000, 1<<40
+			other.put(other.committer(), "other", 1, "o", 2000)
+		}
+		return inner.Publish(ctx, pub)
+	})
+	once := tb.committer()
+	r, err := once.Commit(ctx, commit.Request{User: "u", Identifier: 200, Messages: messages})
+	if err != nil || len(r.Attempts) != 2 || r.Rewritten == 0 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if n := len(lists(r.Snapshots[0])); n > 6 {
+		t.Errorf("%d manifests after a merge that was taken over", n)
+	}
+	if !strings.Contains(r.Attempts[0].Outcome, "lost race") {
+		t.Errorf("%+v", r.Attempts)
+	}
+	check(t, fs, 0)
+}
