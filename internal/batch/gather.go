@@ -3,6 +3,7 @@ package batch
 import (
 	"errors"
 	"math"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -142,47 +143,51 @@ func gatherSlices(mem memory.Allocator, dt arrow.DataType, srcs []arrow.ArrayDat
 
 // validity gathers the null bits. It returns nil when no row is null.
 func validity(mem memory.Allocator, srcs []arrow.ArrayData, refs []Ref) (*memory.Buffer, int) {
-	type bits struct {
-		b   []byte
-		off int
-	}
-	var views []bits
+	var views []bitmap
 	for i, s := range srcs {
 		if s == nil || s.Buffers()[0] == nil || s.NullN() == 0 {
 			continue
 		}
 		if views == nil {
-			views = make([]bits, len(srcs))
+			views = make([]bitmap, len(srcs))
 		}
-		views[i] = bits{s.Buffers()[0].Bytes(), s.Offset()}
+		views[i] = bitmap{s.Buffers()[0].Bytes(), s.Offset()}
 	}
 	if views == nil {
 		return nil, 0
 	}
 	buf := newBuffer(mem, (len(refs)+7)/8)
-	out := buf.Bytes()
-	valid := 0
-	for i := 0; i < len(refs); i += 8 {
-		var b byte
-		for j, r := range refs[i:min(i+8, len(refs))] {
-			v := &views[r.Source()]
-			if v.b == nil {
-				b |= 1 << j
-				valid++
-				continue
-			}
-			at := v.off + r.Row()
-			bit := v.b[at>>3] >> (at & 7) & 1
-			b |= bit << j
-			valid += int(bit)
-		}
-		out[i>>3] = b
-	}
+	valid := pickBits(buf.Bytes(), views, 1, refs)
 	if valid == len(refs) {
 		buf.Release()
 		return nil, 0
 	}
 	return buf, len(refs) - valid
+}
+
+// bitmap is the bits of one source.
+type bitmap struct {
+	b   []byte
+	off int
+}
+
+// pickBits gathers bits and counts the ones. Sources without bytes have the bit
+// given in all rows.
+func pickBits(out []byte, views []bitmap, otherwise byte, refs []Ref) (ones int) {
+	for i := 0; i < len(refs); i += 8 {
+		var b byte
+		for j, r := range refs[i:min(i+8, len(refs))] {
+			v, bit := &views[r>>32], otherwise
+			if v.b != nil {
+				at := uint(v.off) + uint(uint32(r))
+				bit = v.b[at>>3] >> (at & 7) & 1
+			}
+			b |= bit << (j & 7)
+		}
+		out[i>>3] = b
+		ones += bits.OnesCount8(b)
+	}
+	return ones
 }
 
 func newBuffer(mem memory.Allocator, bytes int) *memory.Buffer {

@@ -73,18 +73,13 @@ func pickBytes(out *memory.Buffer, width int, srcs []arrow.ArrayData, refs []Ref
 func gatherBits(mem memory.Allocator, dt arrow.DataType, srcs []arrow.ArrayData, refs []Ref) arrow.ArrayData {
 	valid, nulls := validity(mem, srcs, refs)
 	buf := newBuffer(mem, (len(refs)+7)/8)
-	out := buf.Bytes()
-	for i := 0; i < len(refs); i += 8 {
-		var b byte
-		for j, r := range refs[i:min(i+8, len(refs))] {
-			s := srcs[r.Source()]
-			if bits := s.Buffers()[1]; bits != nil {
-				at := s.Offset() + r.Row()
-				b |= bits.Bytes()[at>>3] >> (at & 7) & 1 << j
-			}
+	views := make([]bitmap, len(srcs))
+	for i, s := range srcs {
+		if s != nil && s.Buffers()[1] != nil {
+			views[i] = bitmap{s.Buffers()[1].Bytes(), s.Offset()}
 		}
-		out[i>>3] = b
 	}
+	pickBits(buf.Bytes(), views, 0, refs)
 	return finish(dt, len(refs), []*memory.Buffer{valid, buf}, nil, nulls)
 }
 

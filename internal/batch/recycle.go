@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/invariants"
 )
 
 // Memory that only stages see comes and goes with every page and batch. It is
@@ -34,7 +36,11 @@ func TakeBuffer(n int) []byte {
 	if b, ok := buffers[class].Get().(*[]byte); ok {
 		return (*b)[:n]
 	}
-	return make([]byte, n, size)
+	b := make([]byte, n, size)
+	if invariants.Enabled {
+		spoil(b)
+	}
+	return b
 }
 
 // GiveBuffer takes back what TakeBuffer gave, and leaves to the garbage collector
@@ -44,7 +50,17 @@ func GiveBuffer(b []byte) {
 		return
 	}
 	if class, size := classOf(cap(b)); size == cap(b) {
+		if invariants.Enabled {
+			spoil(b[:cap(b)])
+		}
 		buffers[class].Put(&b)
+	}
+}
+
+// spoil makes wrong what is read of memory that was given back.
+func spoil(b []byte) {
+	for i := range b {
+		b[i] = 0xa5
 	}
 }
 

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -49,6 +50,35 @@ func TestRecycledGrowsAndKeeps(t *testing.T) {
 	b.Release()
 	counted := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	if Recycled(counted) != memory.Allocator(counted) {
+		t.Error("memory that is counted is not passed by")
+	}
+}
+
+func TestUnzeroedIsMemoryOfItsOwn(t *testing.T) {
+	mem := Unzeroed(memory.NewGoAllocator())
+	var all [][]byte
+	for n := 1; n < 4<<20; n += 1 + n/2 {
+		b := mem.Allocate(n)
+		if len(b) != n {
+			t.Fatalf("%d bytes were asked for, %d given", n, len(b))
+		}
+		for i := range b {
+			b[i] = byte(n)
+		}
+		all = append(all, b)
+	}
+	runtime.GC()
+	for _, b := range all {
+		if bytes.Count(b, []byte{byte(len(b))}) != len(b) {
+			t.Fatalf("%d bytes: content lost", len(b))
+		}
+		grown := mem.Reallocate(len(b)+100_000, b)
+		if !bytes.Equal(grown[:len(b)], b) || len(grown) != len(b)+100_000 {
+			t.Fatalf("%d bytes: content lost in growing", len(b))
+		}
+	}
+	counted := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	if Unzeroed(counted) != memory.Allocator(counted) {
 		t.Error("memory that is counted is not passed by")
 	}
 }

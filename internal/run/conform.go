@@ -5,6 +5,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -61,7 +62,7 @@ func conformData(mem memory.Allocator, in arrow.ArrayData, c *schema.Column, wan
 				from = p.Source
 			}
 			if from < 0 {
-				kids = append(kids, nulls(mem, f.Type, in.Offset()+in.Len()))
+				kids = append(kids, batch.Nulls(mem, f.Type, in.Offset()+in.Len()))
 			} else if err = add(from, p, f.Type); err != nil {
 				return nil, err
 			}
@@ -113,14 +114,7 @@ func lost(c *schema.Column) bool {
 }
 
 func nullStruct(mem memory.Allocator, want *arrow.StructType, n, offset int) (arrow.ArrayData, error) {
-	all := nulls(mem, want, n)
+	all := batch.Nulls(mem, want, n)
 	defer all.Release()
 	return array.NewSliceData(all, int64(offset), int64(n)), nil
-}
-
-func nulls(mem memory.Allocator, dt arrow.DataType, n int) arrow.ArrayData {
-	a := array.MakeArrayOfNull(mem, dt, n)
-	defer a.Release()
-	a.Data().Retain()
-	return a.Data()
 }

@@ -42,10 +42,10 @@ type Request struct {
 	// Where skips parts of the file that cannot match. It is bound to columns of
 	// Source.Table. Rows that do not match may still come.
 	Where *expr.Bound
-	// From and To bound the rows by their number in the file, as in [fileformat.ReadRequest].
-	From, To int64
 	// BatchRows and Workers are as in [fileformat.ReadRequest].
 	BatchRows, Workers int
+	// Mem is where the rows are put; nil means Source.Mem.
+	Mem memory.Allocator
 }
 
 // Open reads the rows of a data file of the bucket directory dir under the
@@ -75,7 +75,11 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{file: file.FileName, schema: out, cols: cols, mem: s.Mem}
+	mem := req.Mem
+	if mem == nil {
+		mem = s.Mem
+	}
+	r := &reader{file: file.FileName, schema: out, cols: cols, mem: mem}
 	var asked []types.Field
 	for i := range cols {
 		if cols[i].Source >= 0 {
@@ -85,10 +89,7 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	}
 	if len(asked) == 0 {
 		// Nothing to decode: the rows are known by their number.
-		r.rows = nullRows{left: file.RowCount - req.From, size: int64(req.BatchRows)}
-		if req.To != 0 {
-			r.rows.left = req.To - req.From
-		}
+		r.rows = nullRows{left: file.RowCount, size: int64(req.BatchRows)}
 		return r, nil
 	}
 	format, err := s.Format(file.Format())
@@ -99,13 +100,13 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	if err != nil {
 		return nil, err
 	}
-	f, err := format.Open(ctx, s.FileIO, p, file.FileSize, s.Mem)
+	f, err := format.Open(ctx, s.FileIO, p, file.FileSize, mem)
 	if err != nil {
 		return nil, err
 	}
 	in, err := f.Read(ctx, fileformat.ReadRequest{
 		Columns: asked, Where: writtenNames(req.Where, s.Table.Fields, written.Fields),
-		From: req.From, To: req.To, BatchRows: req.BatchRows, Workers: req.Workers,
+		BatchRows: req.BatchRows, Workers: req.Workers,
 	})
 	if err != nil {
 		f.Close()
@@ -217,7 +218,9 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	for i, c := range r.cols {
 		want := r.schema.Field(i).Type
 		if c.Source < 0 {
-			cols = append(cols, array.MakeArrayOfNull(r.mem, want, int(rows)))
+			none := batch.Nulls(r.mem, want, int(rows))
+			cols = append(cols, array.MakeFromData(none))
+			none.Release()
 			continue
 		}
 		col, err := conform(r.mem, in[at], c, want)

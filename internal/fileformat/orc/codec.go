@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
+	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -95,7 +96,8 @@ func (f *inflater) decode(buf, src []byte) ([]byte, error) {
 		}
 		return out[:n], nil
 	case codecZstd:
-		out, err := zstdDecoder.DecodeAll(src, buf[:0])
+		room := min(f.block, 8*len(src)) + fileformat.ZstdSlack
+		out, err := zstdDecoder.DecodeAll(src, sized(buf, room)[:0])
 		if err != nil || len(out) > f.block {
 			return nil, errBlock
 		}

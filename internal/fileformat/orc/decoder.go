@@ -3,6 +3,7 @@ package orc
 import (
 	"math"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -11,15 +12,15 @@ import (
 type decoder interface {
 	// start begins a stripe, or a run of its row groups.
 	start(s *stripe, n *fileNode) error
-	// read appends k values from slot c.n on, for which c has room.
-	read(c *column, k int) error
+	// read appends k values from slot c.N on, for which c has room.
+	read(c *batch.Column, k int) error
 }
 
 // scratchValues is how many values are converted at a time.
 const scratchValues = 1024
 
 // leafDecoder gives the decoder that turns a file's leaf into the Arrow layout
-// of want, and the width of that layout's values (see column). Physical
+// of want, and the width of that layout's values (see batch.Column). Physical
 // variants of one logical value are accepted; everything else is Unsupported.
 func leafDecoder(n *fileNode, want types.Type) (dec decoder, width int, err error) {
 	switch n.kind {
@@ -90,14 +91,14 @@ func (d *booleans) start(s *stripe, n *fileNode) (err error) {
 	return err
 }
 
-func (d *booleans) read(c *column, k int) error {
+func (d *booleans) read(c *batch.Column, k int) error {
 	if d.runs == nil {
 		if k > 0 {
 			return errEnd
 		}
 		return nil
 	}
-	_, err := d.runs.read(c.data.Bytes(), c.n, k)
+	_, err := d.runs.read(c.Data.Bytes(), c.N, k)
 	return err
 }
 
@@ -122,8 +123,8 @@ func (d *integers[T]) start(s *stripe, n *fileNode) (err error) {
 	return err
 }
 
-func (d *integers[T]) read(c *column, k int) error {
-	dst := valuesOf[T](c.data.Bytes())[c.n : c.n+k]
+func (d *integers[T]) read(c *batch.Column, k int) error {
+	dst := valuesOf[T](c.Data.Bytes())[c.N : c.N+k]
 	if d.bytes != nil {
 		return d.readBytes(dst)
 	}
@@ -172,8 +173,8 @@ func (d *floats) start(s *stripe, n *fileNode) (err error) {
 	return err
 }
 
-func (d *floats) read(c *column, k int) error {
-	return d.in.read(c.data.Bytes()[c.n*d.width : (c.n+k)*d.width])
+func (d *floats) read(c *batch.Column, k int) error {
+	return d.in.read(c.Data.Bytes()[c.N*d.width : (c.N+k)*d.width])
 }
 
 // widened reads FLOAT as DOUBLE.
@@ -187,8 +188,8 @@ func (d *widened) start(s *stripe, n *fileNode) (err error) {
 	return err
 }
 
-func (d *widened) read(c *column, k int) error {
-	dst := valuesOf[float64](c.data.Bytes())[c.n : c.n+k]
+func (d *widened) read(c *batch.Column, k int) error {
+	dst := valuesOf[float64](c.Data.Bytes())[c.N : c.N+k]
 	d.vals = sizedOf(d.vals, min(k, scratchValues))
 	for len(dst) > 0 {
 		vals := d.vals[:min(len(dst), len(d.vals))]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -27,8 +28,8 @@ func (d *decimals) start(s *stripe, n *fileNode) (err error) {
 	return err
 }
 
-func (d *decimals) read(c *column, k int) error {
-	dst := valuesOf[decimal128.Num](c.data.Bytes())[c.n : c.n+k]
+func (d *decimals) read(c *batch.Column, k int) error {
+	dst := valuesOf[decimal128.Num](c.Data.Bytes())[c.N : c.N+k]
 	d.vals = sizedOf(d.vals, min(k, scratchValues))
 	for len(dst) > 0 {
 		scales := d.vals[:min(len(dst), len(d.vals))]

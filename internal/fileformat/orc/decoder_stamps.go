@@ -3,6 +3,7 @@ package orc
 import (
 	"math"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -42,8 +43,8 @@ func perSecond(precision int) int64 {
 	return 1_000_000_000
 }
 
-func (d *stamps) read(c *column, k int) error {
-	dst := valuesOf[int64](c.data.Bytes())[c.n : c.n+k]
+func (d *stamps) read(c *batch.Column, k int) error {
+	dst := valuesOf[int64](c.Data.Bytes())[c.N : c.N+k]
 	d.secs, d.fracs = sizedOf(d.secs, min(k, scratchValues)), sizedOf(d.fracs, min(k, scratchValues))
 	per := perSecond(d.want.Precision)
 	for len(dst) > 0 {

@@ -1,6 +1,10 @@
 package orc
 
-import "math"
+import (
+	"math"
+
+	"github.com/tarnlake/tarn/internal/batch"
+)
 
 const (
 	errLength     = dataError("length of a value out of range")
@@ -75,13 +79,13 @@ func (d *texts) dictionary(lengths *intRuns, in *stream, count int64) error {
 	return nil
 }
 
-func (d *texts) read(c *column, k int) error {
-	from := c.n
+func (d *texts) read(c *batch.Column, k int) error {
+	from := c.N
 	d.vals = sizedOf(d.vals, min(max(k, 1), scratchValues))
 	for k > 0 {
 		vals := d.vals[:min(k, len(d.vals))]
-		offsets := valuesOf[int32](c.offsets.Bytes())[from : from+len(vals)+1]
-		offsets[0] = int32(c.used)
+		offsets := valuesOf[int32](c.Offsets.Bytes())[from : from+len(vals)+1]
+		offsets[0] = int32(c.Used)
 		var err error
 		if d.keys != nil {
 			err = d.look(c, vals, offsets)
@@ -97,11 +101,11 @@ func (d *texts) read(c *column, k int) error {
 }
 
 // copy appends as many values as vals has room for.
-func (d *texts) copy(c *column, vals []int64, offsets []int32) error {
+func (d *texts) copy(c *batch.Column, vals []int64, offsets []int32) error {
 	if err := d.lengths.read(vals); err != nil {
 		return err
 	}
-	at := int64(c.used)
+	at := int64(c.Used)
 	for i, n := range vals {
 		if n < 0 || n > math.MaxInt32-at {
 			return errLength
@@ -109,23 +113,23 @@ func (d *texts) copy(c *column, vals []int64, offsets []int32) error {
 		at += n
 		offsets[i+1] = int32(at)
 	}
-	for left := int(at) - c.used; left > 0; {
+	for left := int(at) - c.Used; left > 0; {
 		if err := d.in.fill(); err != nil {
 			return err
 		}
 		b := d.in.cur[:min(left, len(d.in.cur))]
-		copy(c.room(len(b)), b)
-		c.used, d.in.cur, left = c.used+len(b), d.in.cur[len(b):], left-len(b)
+		copy(c.Room(len(b)), b)
+		c.Used, d.in.cur, left = c.Used+len(b), d.in.cur[len(b):], left-len(b)
 	}
 	return nil
 }
 
 // look appends entries of the dictionary.
-func (d *texts) look(c *column, vals []int64, offsets []int32) error {
+func (d *texts) look(c *batch.Column, vals []int64, offsets []int32) error {
 	if err := d.keys.read(vals); err != nil {
 		return err
 	}
-	at := int64(c.used)
+	at := int64(c.Used)
 	for i, key := range vals {
 		if uint64(key) >= uint64(len(d.offsets)-1) {
 			return dataError("entry is not in the dictionary")
@@ -136,11 +140,11 @@ func (d *texts) look(c *column, vals []int64, offsets []int32) error {
 		}
 		offsets[i+1] = int32(at)
 	}
-	dst := c.room(int(at) - c.used)
+	dst := c.Room(int(at) - c.Used)
 	for _, key := range vals {
 		n := copy(dst, d.entries[d.offsets[key]:d.offsets[key+1]])
 		dst = dst[n:]
 	}
-	c.used = int(at)
+	c.Used = int(at)
 	return nil
 }

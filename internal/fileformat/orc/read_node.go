@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -22,7 +23,7 @@ type readNode struct {
 	mem  memory.Allocator
 	kids []*readNode
 	dec  decoder // of a leaf
-	out  column
+	out  batch.Column
 
 	// Of the stripe at hand.
 	stripe  int
@@ -42,7 +43,7 @@ func (f *File) readNode(n *fileNode, want types.Type, dt arrow.DataType) (*readN
 		return out, nil
 	}
 	var err error
-	width := widthNone
+	width := batch.WidthNone
 	kid := func(n *fileNode, want types.Type, dt arrow.DataType) {
 		if err != nil {
 			return
@@ -59,10 +60,10 @@ func (f *File) readNode(n *fileNode, want types.Type, dt arrow.DataType) (*readN
 			kid(n.child(m), m.Type, dt.(*arrow.StructType).Field(i).Type)
 		}
 	case want.Root == types.Array && n.kind == kindList:
-		width = -1
+		width = batch.WidthText
 		kid(n.children[0], *want.Element, dt.(*arrow.ListType).Elem())
 	case (want.Root == types.Map || want.Root == types.Multiset) && n.kind == kindMap:
-		width = -1
+		width = batch.WidthText
 		k, v := want.Key, want.Element
 		if want.Root == types.Multiset {
 			k, v = want.Element, &types.Type{Root: types.Int}
@@ -76,7 +77,7 @@ func (f *File) readNode(n *fileNode, want types.Type, dt arrow.DataType) (*readN
 	if err != nil {
 		return nil, err
 	}
-	out.out = column{mem: f.mem, width: width}
+	out.out = batch.Column{Mem: f.mem, Width: width}
 	return out, nil
 }
 
@@ -106,7 +107,7 @@ func (r *readNode) start(s *stripe) error {
 	switch {
 	case r.dec != nil:
 		err = r.dec.start(s, r.file)
-	case r.out.width == -1:
+	case r.out.Width == batch.WidthText:
 		r.lengths, err = s.ints(r.file.column, streamLength, false)
 	}
 	if err != nil {
@@ -133,27 +134,24 @@ func (r *readNode) place(err error) error {
 // marks; nil marks all.
 func (r *readNode) read(n int, mask []byte) (arrow.ArrayData, error) {
 	if r.file == nil {
-		a := array.MakeArrayOfNull(r.mem, r.dt, n)
-		defer a.Release()
-		a.Data().Retain()
-		return a.Data(), nil
+		return batch.Nulls(r.mem, r.dt, n), nil
 	}
-	for r.out.n < n {
-		if err := r.step(min(n-r.out.n, stepSlots), mask); err != nil {
-			r.out.release()
+	for r.out.N < n {
+		if err := r.step(min(n-r.out.N, stepSlots), mask); err != nil {
+			r.out.Release()
 			return nil, r.place(err)
 		}
 	}
 	if r.dec != nil {
-		return r.out.finish(r.dt, nil), nil
+		return r.out.Finish(r.dt, nil), nil
 	}
 	kids, err := r.readKids(n)
 	if err != nil {
-		r.out.release()
+		r.out.Release()
 		return nil, err
 	}
 	defer releaseAll(kids)
-	return r.out.finish(r.dt, kids), nil
+	return r.out.Finish(r.dt, kids), nil
 }
 
 // step reads the node's own part of k slots.
@@ -162,7 +160,7 @@ func (r *readNode) step(k int, mask []byte) error {
 	if err != nil {
 		return err
 	}
-	r.out.reserve(r.out.n + k)
+	r.out.Reserve(r.out.N + k)
 	switch {
 	case r.dec != nil:
 		err = r.dec.read(&r.out, valid)
@@ -172,20 +170,20 @@ func (r *readNode) step(k int, mask []byte) error {
 	if err != nil {
 		return err
 	}
-	r.out.spread(k, valid)
+	r.out.Spread(k, valid)
 	return nil
 }
 
 // validity reads which of the next k slots have a value.
 func (r *readNode) validity(k int, mask []byte) (valid int, err error) {
-	from := r.out.n
+	from := r.out.N
 	if r.present == nil && mask == nil {
-		if r.out.validity != nil {
-			bitutil.SetBitsTo(r.out.nullable(from+k), int64(from), int64(k), true)
+		if r.out.Validity != nil {
+			bitutil.SetBitsTo(r.out.Nullable(from+k), int64(from), int64(k), true)
 		}
 		return k, nil
 	}
-	bits := r.out.nullable(from + k)
+	bits := r.out.Nullable(from + k)
 	if mask == nil {
 		return r.present.read(bits, from, k)
 	}
@@ -211,22 +209,22 @@ func (r *readNode) validity(k int, mask []byte) (valid int, err error) {
 	return valid, nil
 }
 
-// readLengths appends k lists: their ends are the offsets, c.used their elements.
+// readLengths appends k lists: their ends are the offsets, c.Used their elements.
 func (r *readNode) readLengths(k int) error {
-	from := r.out.n
+	from := r.out.N
 	r.vals = sizedOf(r.vals, min(max(k, 1), scratchValues))
 	for k > 0 {
 		vals := r.vals[:min(k, len(r.vals))]
 		if err := r.lengths.read(vals); err != nil {
 			return err
 		}
-		offsets := valuesOf[int32](r.out.offsets.Bytes())[from:]
+		offsets := valuesOf[int32](r.out.Offsets.Bytes())[from:]
 		for i, n := range vals {
-			if n < 0 || n > int64(math.MaxInt32-r.out.used) {
+			if n < 0 || n > int64(math.MaxInt32-r.out.Used) {
 				return errLength
 			}
-			r.out.used += int(n)
-			offsets[i+1] = int32(r.out.used)
+			r.out.Used += int(n)
+			offsets[i+1] = int32(r.out.Used)
 		}
 		from, k = from+len(vals), k-len(vals)
 	}
@@ -236,9 +234,9 @@ func (r *readNode) readLengths(k int) error {
 func (r *readNode) readKids(n int) ([]arrow.ArrayData, error) {
 	var mask []byte
 	if r.lengths != nil {
-		n = r.out.used
-	} else if r.out.nulls > 0 {
-		mask = r.out.validity.Bytes()
+		n = r.out.Used
+	} else if r.out.Nulls > 0 {
+		mask = r.out.Validity.Bytes()
 	}
 	var kids []arrow.ArrayData
 	for _, k := range r.kids {
@@ -269,7 +267,7 @@ func releaseAll(ds []arrow.ArrayData) {
 
 // release drops what an unfinished batch has gathered.
 func (r *readNode) release() {
-	r.out.release()
+	r.out.Release()
 	for _, k := range r.kids {
 		k.release()
 	}

@@ -3,11 +3,8 @@ package orc
 import (
 	"context"
 	"io"
-	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
@@ -48,9 +45,6 @@ type reader struct {
 func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Reader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Closed, "reading ORC file", err, "path", f.path)
-	}
-	if req.From != 0 || req.To != 0 {
-		return nil, tarnerr.New(tarnerr.Unsupported, "reading ORC file", "some rows of a file by their number", "path", f.path)
 	}
 	sc, err := types.ArrowSchema(req.Columns)
 	if err != nil {
@@ -219,7 +213,7 @@ func (r *reader) startColumns(run *rowRun, rows int64) (err error) {
 
 // decode reads the next rows of every column, side by side.
 func (r *reader) decode(rows int) (arrow.RecordBatch, error) {
-	err := r.eachColumn(func(i int) (err error) {
+	err := batch.EachColumn(r.workers, len(r.columns), func(i int) (err error) {
 		r.outs[i], err = r.columns[i].read(rows, nil)
 		return err
 	})
@@ -237,43 +231,7 @@ func (r *reader) decode(rows int) (arrow.RecordBatch, error) {
 		}
 		return nil, err
 	}
-	arrays := make([]arrow.Array, len(r.outs))
-	for i, d := range r.outs {
-		arrays[i] = array.MakeFromData(d)
-	}
-	rec := array.NewRecordBatch(r.schema, arrays, int64(rows))
-	for _, a := range arrays {
-		a.Release()
-	}
-	return rec, nil
-}
-
-func (r *reader) eachColumn(work func(i int) error) error {
-	workers := min(r.workers, len(r.columns))
-	if workers < 2 {
-		for i := range r.columns {
-			if err := work(i); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var next atomic.Int64
-	var group errgroup.Group
-	for range workers {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(r.columns) {
-					return nil
-				}
-				if err := work(i); err != nil {
-					return err
-				}
-			}
-		})
-	}
-	return group.Wait()
+	return batch.FromData(r.schema, r.outs, rows), nil
 }
 
 // Close implements [batch.Reader].

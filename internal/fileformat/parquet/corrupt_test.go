@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -165,9 +166,9 @@ func FuzzDecoders(f *testing.F) {
 					continue
 				}
 				if d.page(enc, data, count) == nil {
-					out := leafOut{mem: memory.NewGoAllocator(), width: -1}
+					out := batch.Column{Mem: memory.NewGoAllocator(), Width: batch.WidthText}
 					_ = d.read(&out, count)
-					out.release()
+					out.Release()
 				}
 			}
 		case 5:

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/tarnlake/tarn/internal/batch"
 )
 
 // decoder turns the values of one leaf column, page by page, into Arrow.
@@ -16,7 +18,7 @@ type decoder interface {
 	// page starts a data page that holds at most n values that are not null.
 	page(enc encoding, data []byte, n int) error
 	// read appends n values to out, densely behind its slots.
-	read(out *leafOut, n int) error
+	read(out *batch.Column, n int) error
 	// skip passes over n values.
 	skip(n int) error
 }
@@ -154,9 +156,9 @@ func (d *fixed[P, T]) page(enc encoding, data []byte, n int) error {
 	return nil
 }
 
-func (d *fixed[P, T]) read(out *leafOut, n int) error {
-	out.reserve(out.n + n)
-	dst := valuesOf[T](out.data.Bytes())[out.n : out.n+n]
+func (d *fixed[P, T]) read(out *batch.Column, n int) error {
+	out.Reserve(out.N + n)
+	dst := valuesOf[T](out.Data.Bytes())[out.N : out.N+n]
 	if !d.byDict {
 		return d.take(dst)
 	}
@@ -266,15 +268,15 @@ func (d *booleans) page(enc encoding, data []byte, n int) error {
 	return errEncoding
 }
 
-func (d *booleans) read(out *leafOut, n int) error {
-	out.reserve(out.n + n)
-	dst := out.data.Bytes()
+func (d *booleans) read(out *batch.Column, n int) error {
+	out.Reserve(out.N + n)
+	dst := out.Data.Bytes()
 	// Values spread earlier may have left bits behind the slots.
-	for i := out.n; i < out.n+n; i++ {
+	for i := out.N; i < out.N+n; i++ {
 		dst[i>>3] &^= 1 << (i & 7)
 	}
 	if d.isRLE {
-		if _, ok := d.rle.bits(dst, out.n, n); !ok {
+		if _, ok := d.rle.bits(dst, out.N, n); !ok {
 			return errShort
 		}
 		return nil
@@ -282,7 +284,7 @@ func (d *booleans) read(out *leafOut, n int) error {
 	if d.at+n > len(d.plain)*8 {
 		return errShort
 	}
-	copyBits(dst, out.n, d.plain, d.at, n)
+	copyBits(dst, out.N, d.plain, d.at, n)
 	d.at += n
 	return nil
 }
@@ -305,7 +307,7 @@ type decimals struct {
 	bytes     byteArrays // of the same column
 	precision int        // of the type wanted
 	misfit    error      // of a value with more digits
-	temp      leafOut
+	temp      batch.Column
 	dict      []decimal128.Num
 	hasDict   bool
 	index     indices
@@ -345,9 +347,9 @@ func (d *decimals) page(enc encoding, data []byte, n int) error {
 	return d.bytes.page(enc, data, n)
 }
 
-func (d *decimals) read(out *leafOut, n int) error {
-	out.reserve(out.n + n)
-	dst := valuesOf[decimal128.Num](out.data.Bytes())[out.n : out.n+n]
+func (d *decimals) read(out *batch.Column, n int) error {
+	out.Reserve(out.N + n)
+	dst := valuesOf[decimal128.Num](out.Data.Bytes())[out.N : out.N+n]
 	for len(dst) > 0 {
 		if d.byDic {
 			idx, err := d.index.next(len(dst), len(d.dict))
@@ -361,11 +363,11 @@ func (d *decimals) read(out *leafOut, n int) error {
 			continue
 		}
 		k := min(len(dst), stride)
-		d.temp.n, d.temp.used = 0, 0
+		d.temp.N, d.temp.Used = 0, 0
 		if err := d.bytes.read(&d.temp, k); err != nil {
 			return err
 		}
-		offsets, data := valuesOf[int32](d.temp.offsets.Bytes()), d.temp.data
+		offsets, data := valuesOf[int32](d.temp.Offsets.Bytes()), d.temp.Data
 		for i := range k {
 			var b []byte
 			if data != nil {

@@ -3,6 +3,8 @@ package parquet
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/tarnlake/tarn/internal/batch"
 )
 
 // byteArrays decodes BYTE_ARRAY and, with a width, FIXED_LEN_BYTE_ARRAY into
@@ -113,9 +115,9 @@ func (d *byteArrays) page(enc encoding, data []byte, n int) error {
 	return nil
 }
 
-func (d *byteArrays) read(out *leafOut, n int) error {
-	out.reserve(out.n + n)
-	offsets := valuesOf[int32](out.offsets.Bytes())[out.n : out.n+n+1]
+func (d *byteArrays) read(out *batch.Column, n int) error {
+	out.Reserve(out.N + n)
+	offsets := valuesOf[int32](out.Offsets.Bytes())[out.N : out.N+n+1]
 	var err error
 	switch {
 	case d.byDict:
@@ -130,7 +132,7 @@ func (d *byteArrays) read(out *leafOut, n int) error {
 	return err
 }
 
-func (d *byteArrays) readPlain(out *leafOut, offsets []int32) error {
+func (d *byteArrays) readPlain(out *batch.Column, offsets []int32) error {
 	// One pass finds the lengths, a second copies: the room is known in between.
 	b, total := d.plain, 0
 	for range len(offsets) - 1 {
@@ -144,31 +146,42 @@ func (d *byteArrays) readPlain(out *leafOut, offsets []int32) error {
 	if err := fits(out, total); err != nil {
 		return err
 	}
-	dst, b, at := out.room(total), d.plain, 0
+	dst, b, at := out.Room(total), d.plain, 0
 	for i := range len(offsets) - 1 {
 		n := int(binary.LittleEndian.Uint32(b))
-		if n <= 16 && len(dst)-at >= 16 && len(b) >= 20 {
-			copy(dst[at:at+16], b[4:20]) // a fixed size is two moves, no call
-		} else {
-			copy(dst[at:], b[4:4+n])
-		}
+		copyShort(dst, at, b, 4, n)
 		at += n
 		b = b[4+n:]
-		offsets[i+1] = int32(out.used + at)
+		offsets[i+1] = int32(out.Used + at)
 	}
 	d.plain = b
-	out.used += total
+	out.Used += total
 	return nil
 }
 
-func fits(out *leafOut, more int) error {
-	if out.used+more > math.MaxInt32 {
+// copyShort copies n bytes from src[from:] to dst[at:]. Where both have room for
+// more, short values go as a fixed size, which is a move or two and no call: what
+// is written too much lies where the next values are written.
+func copyShort(dst []byte, at int, src []byte, from, n int) {
+	const word = 16
+	switch {
+	case n > 2*word || len(dst)-at < 2*word || len(src)-from < 2*word:
+		copy(dst[at:], src[from:from+n])
+	case n > word:
+		copy(dst[at:at+2*word], src[from:from+2*word])
+	default:
+		copy(dst[at:at+word], src[from:from+word])
+	}
+}
+
+func fits(out *batch.Column, more int) error {
+	if out.Used+more > math.MaxInt32 {
 		return errTooLarge
 	}
 	return nil
 }
 
-func (d *byteArrays) readFixed(out *leafOut, offsets []int32) error {
+func (d *byteArrays) readFixed(out *batch.Column, offsets []int32) error {
 	n := len(offsets) - 1
 	if len(d.plain)/d.width < n {
 		return errShort
@@ -176,16 +189,16 @@ func (d *byteArrays) readFixed(out *leafOut, offsets []int32) error {
 	if err := fits(out, n*d.width); err != nil {
 		return err
 	}
-	copy(out.room(n*d.width), d.plain)
+	copy(out.Room(n*d.width), d.plain)
 	for i := range n {
-		out.used += d.width
-		offsets[i+1] = int32(out.used)
+		out.Used += d.width
+		offsets[i+1] = int32(out.Used)
 	}
 	d.plain = d.plain[n*d.width:]
 	return nil
 }
 
-func (d *byteArrays) readDict(out *leafOut, offsets []int32) error {
+func (d *byteArrays) readDict(out *batch.Column, offsets []int32) error {
 	for len(offsets) > 1 {
 		idx, err := d.index.next(len(offsets)-1, len(d.offsets)-1)
 		if err != nil {
@@ -198,18 +211,20 @@ func (d *byteArrays) readDict(out *leafOut, offsets []int32) error {
 		if err := fits(out, total); err != nil {
 			return err
 		}
-		dst, at := out.room(total), 0
+		dst, at := out.Room(total), 0
 		for k, i := range idx {
-			at += copy(dst[at:], d.dict[d.offsets[i]:d.offsets[i+1]])
-			offsets[k+1] = int32(out.used + at)
+			from, n := int(d.offsets[i]), int(d.offsets[i+1]-d.offsets[i])
+			copyShort(dst, at, d.dict, from, n)
+			at += n
+			offsets[k+1] = int32(out.Used + at)
 		}
-		out.used += total
+		out.Used += total
 		offsets = offsets[len(idx):]
 	}
 	return nil
 }
 
-func (d *byteArrays) readDelta(out *leafOut, offsets []int32) error {
+func (d *byteArrays) readDelta(out *batch.Column, offsets []int32) error {
 	n := len(offsets) - 1
 	if len(d.lengths) < n {
 		return errShort
@@ -221,7 +236,7 @@ func (d *byteArrays) readDelta(out *leafOut, offsets []int32) error {
 			if err := fits(out, len(suffix)); err != nil {
 				return err
 			}
-			out.used += copy(out.room(len(suffix)), suffix)
+			out.Used += copy(out.Room(len(suffix)), suffix)
 		} else {
 			v, err := d.join(i, suffix)
 			if err != nil {
@@ -230,9 +245,9 @@ func (d *byteArrays) readDelta(out *leafOut, offsets []int32) error {
 			if err := fits(out, len(v)); err != nil {
 				return err
 			}
-			out.used += copy(out.room(len(v)), v)
+			out.Used += copy(out.Room(len(v)), v)
 		}
-		offsets[i+1] = int32(out.used)
+		offsets[i+1] = int32(out.Used)
 	}
 	d.advance(n)
 	return nil

@@ -7,12 +7,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
 
 // leafDecoder gives the decoder that turns a file's leaf into the Arrow layout
-// of want, and the width of that layout's values (see leafOut). Physical
+// of want, and the width of that layout's values (see batch.Column). Physical
 // variants of one logical value are accepted; everything else is Unsupported.
 func leafDecoder(n *fileNode, want types.Type) (dec decoder, width int, err error) {
 	e := n.element
@@ -51,7 +52,7 @@ func leafDecoder(n *fileNode, want types.Type) (dec decoder, width int, err erro
 			if int(e.precision) > want.Precision {
 				d.misfit = tarnerr.New(tarnerr.Invalid, "reading Parquet column", "value does not fit the type asked for", "column", n.path, "type", want.String())
 			}
-			d.temp.mem, d.temp.width = tempAllocator, -1
+			d.temp.Mem, d.temp.Width = tempAllocator, batch.WidthText
 			return d, 16, nil
 		case (want.IsString() || want.IsBytes()) && e.logical != logicalDecimal:
 			return &byteArrays{width: length}, -1, nil
@@ -183,10 +184,17 @@ func int64Decoder(n *fileNode, want types.Type) (decoder, int, error) {
 }
 
 func decimalConverter[P int32 | int64](n *fileNode, want types.Type) func([]decimal128.Num, []P) error {
-	check := int(n.element.precision) > want.Precision || n.element.precision == 0
+	if int(n.element.precision) <= want.Precision && n.element.precision > 0 {
+		return func(dst []decimal128.Num, src []P) error {
+			for i, v := range src {
+				dst[i] = decimal128.New(int64(v)>>63, uint64(v))
+			}
+			return nil
+		}
+	}
 	return each(func(v P) (decimal128.Num, bool) {
 		d := decimal128.FromI64(int64(v))
-		return d, !check || d.FitsInPrecision(int32(want.Precision))
+		return d, d.FitsInPrecision(int32(want.Precision))
 	}, n)
 }
 

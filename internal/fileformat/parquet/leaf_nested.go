@@ -69,10 +69,10 @@ func (l *leafReader) takeEntries(defs []uint8, keep bool) error {
 		return l.dec.skip(valid)
 	}
 	l.batchDefs = append(l.batchDefs, defs...)
-	l.out.reserve(l.out.n + slots)
-	if valid < slots || l.out.validity != nil {
-		bits := l.out.nullable(l.out.n + slots)
-		i := l.out.n
+	l.out.Reserve(l.out.N + slots)
+	if valid < slots || l.out.Validity != nil {
+		bits := l.out.Nullable(l.out.N + slots)
+		i := l.out.N
 		for _, d := range defs {
 			if d >= l.anc {
 				if d == l.node.def {
@@ -85,7 +85,7 @@ func (l *leafReader) takeEntries(defs []uint8, keep bool) error {
 	if err := l.dec.read(&l.out, valid); err != nil {
 		return err
 	}
-	l.out.spread(slots, valid)
+	l.out.Spread(slots, valid)
 	return nil
 }
 

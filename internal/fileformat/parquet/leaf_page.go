@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -152,30 +153,30 @@ func (l *leafReader) inflate(b []byte, size int) ([]byte, error) {
 		return data, nil
 	}
 	l.file.pages.Add(1)
-	keep := l.keep && l.kept.room(size)
-	buf := l.inflated
-	if keep {
-		buf = nil
+	l.inflated = l.buffer(l.inflated, size)
+	data, err := decompress(l.chunk.codec, l.inflated, b, size)
+	if err != nil || l.chunk.codec == codecNone {
+		return data, err
 	}
-	buf = l.buffer(buf, size)
-	if !keep {
-		l.inflated = buf
+	l.inflated = data
+	if l.keep && l.kept.room(size) {
+		kept := batch.TakeBuffer(size)
+		copy(kept, data)
+		l.kept.put(l.pos, kept)
 	}
-	data, err := decompress(l.chunk.codec, buf, b, size)
-	switch {
-	case err != nil || l.chunk.codec == codecNone:
-	case keep:
-		l.kept.put(l.pos, data)
-	default:
-		l.inflated = data
-	}
-	return data, err
+	return data, nil
 }
 
 // buffer gives buf, or one for it that has room for size bytes. What is not to
 // be trusted grows as it comes.
 func (l *leafReader) buffer(buf []byte, size int) []byte {
-	if l.chunk.codec == codecNone || size > trustedSize || cap(buf) >= size {
+	if l.chunk.codec == codecNone || size > trustedSize {
+		return buf
+	}
+	if l.chunk.codec == codecZstd {
+		size += fileformat.ZstdSlack
+	}
+	if cap(buf) >= size {
 		return buf
 	}
 	batch.GiveBuffer(buf)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -14,7 +15,7 @@ type leafReader struct {
 	file   *File
 	node   *fileNode
 	dec    decoder
-	out    leafOut
+	out    batch.Column
 	levels bool  // the caller needs levels: nested columns
 	anc    uint8 // definition level of the nearest repeated ancestor
 
@@ -46,7 +47,7 @@ type piece struct {
 }
 
 func newLeafReader(f *File, n *fileNode, dec decoder, width int, levels bool, mem memory.Allocator) *leafReader {
-	return &leafReader{file: f, node: n, dec: dec, levels: levels, anc: n.ancestor, out: leafOut{mem: mem, width: width}}
+	return &leafReader{file: f, node: n, dec: dec, levels: levels, anc: n.ancestor, out: batch.Column{Mem: mem, Width: width}}
 }
 
 // start begins a row group, of which parts may be loaded and pages inflated.
@@ -77,7 +78,7 @@ func (l *leafReader) read(ctx context.Context, pieces []piece) (err error) {
 		total += p.n
 	}
 	if !l.levels {
-		l.out.reserve(total)
+		l.out.Reserve(total)
 	}
 	for _, p := range pieces {
 		if err := l.seek(ctx, p.row); err != nil {
@@ -167,7 +168,7 @@ func (l *leafReader) takeFlat(ctx context.Context, n int) error {
 			if err := l.dec.read(&l.out, k); err != nil {
 				return err
 			}
-			l.out.n += k
+			l.out.N += k
 		} else if err := l.takeOptional(k); err != nil {
 			return err
 		}
@@ -178,25 +179,25 @@ func (l *leafReader) takeFlat(ctx context.Context, n int) error {
 
 // takeOptional reads k rows of a page of a column of which rows may be null.
 func (l *leafReader) takeOptional(k int) error {
-	if l.out.validity == nil && l.defs.run() && !l.defs.packed && l.defs.left >= k && l.defs.value == 1 {
+	if l.out.Validity == nil && l.defs.run() && !l.defs.packed && l.defs.left >= k && l.defs.value == 1 {
 		// Inside a run of present values, which is how a page without nulls looks.
 		l.defs.left -= k
 		if err := l.dec.read(&l.out, k); err != nil {
 			return err
 		}
-		l.out.n += k
+		l.out.N += k
 		return nil
 	}
-	bits := l.out.nullable(l.out.n + k)
-	valid, ok := l.defs.bits(bits, l.out.n, k)
+	bits := l.out.Nullable(l.out.N + k)
+	valid, ok := l.defs.bits(bits, l.out.N, k)
 	if !ok {
 		return errShort
 	}
-	l.out.reserve(l.out.n + k)
+	l.out.Reserve(l.out.N + k)
 	if err := l.dec.read(&l.out, valid); err != nil {
 		return err
 	}
-	l.out.spread(k, valid)
+	l.out.Spread(k, valid)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -146,16 +147,13 @@ func (r *readNode) anyLeaf() *leafReader {
 // build makes the array of n values from what the leaves below have read.
 func (r *readNode) build(n int) (arrow.ArrayData, error) {
 	if r.file == nil {
-		a := array.MakeArrayOfNull(r.mem, r.dt, n)
-		defer a.Release()
-		a.Data().Retain()
-		return a.Data(), nil
+		return batch.Nulls(r.mem, r.dt, n), nil
 	}
 	if r.leaf != nil {
-		if r.leaf.out.n != n {
+		if r.leaf.out.N != n {
 			return nil, r.leaf.place(pageError("columns of one group differ in length"))
 		}
-		return r.leaf.out.finish(r.dt), nil
+		return r.leaf.out.Finish(r.dt, nil), nil
 	}
 	switch dt := r.dt.(type) {
 	case *arrow.StructType:

@@ -5,11 +5,8 @@ import (
 	"context"
 	"io"
 	"slices"
-	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
@@ -33,7 +30,6 @@ type reader struct {
 
 	loaded []segment                // of the current row group
 	kept   map[*fileNode]*keptPages // likewise
-	rest   rowRange                 // rows asked for of the row groups from the next on
 	group  int                      // the next row group to look at
 	ranges []rowRange               // rows left of the current one
 	rows   int                      // rows of a batch in the current one
@@ -61,13 +57,7 @@ func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Read
 	if err := ctx.Err(); err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", f.path)
 	}
-	r := &reader{file: f, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows, rest: rowRange{req.From, req.To}}
-	if req.To == 0 {
-		r.rest.to = f.meta.rows
-	}
-	if req.From < 0 || r.rest.from > r.rest.to || r.rest.to > f.meta.rows {
-		return nil, tarnerr.New(tarnerr.Invalid, "reading Parquet file", "rows that the file does not have", "path", f.path, "from", req.From, "to", req.To, "rows", f.meta.rows)
-	}
+	r := &reader{file: f, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows}
 	if r.batchRows <= 0 {
 		r.batchRows = defaultBatchRows
 	}
@@ -146,12 +136,9 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 		if r.group == len(r.file.meta.groups) {
 			return nil, io.EOF
 		}
-		rows := r.file.meta.groups[r.group].rows
-		part := rowRange{max(r.rest.from, 0), min(r.rest.to, rows)}
-		if err := r.openGroup(ctx, r.group, part); err != nil {
+		if err := r.openGroup(ctx, r.group); err != nil {
 			return nil, err
 		}
-		r.rest = rowRange{r.rest.from - rows, r.rest.to - rows}
 		r.group++
 	}
 	var pieces []piece
@@ -168,11 +155,11 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 	return r.columns.decode(ctx, pieces, r.rows-left)
 }
 
-// openGroup decides what to read of a part of a row group and starts reading it.
-func (r *reader) openGroup(ctx context.Context, g int, part rowRange) error {
+// openGroup decides what to read of a row group and starts reading it.
+func (r *reader) openGroup(ctx context.Context, g int) error {
 	r.recycle()
 	group := &r.file.meta.groups[g]
-	if part.from >= part.to || !r.filter.group(g) {
+	if group.rows == 0 || !r.filter.group(g) {
 		return nil
 	}
 	ranges, err := r.filter.rows(ctx, g)
@@ -180,8 +167,8 @@ func (r *reader) openGroup(ctx context.Context, g int, part rowRange) error {
 		return err
 	}
 	if ranges == nil {
-		ranges = []rowRange{part}
-	} else if ranges = within(ranges, part); len(ranges) == 0 {
+		ranges = []rowRange{{0, group.rows}}
+	} else if len(ranges) == 0 {
 		return nil
 	}
 	spans, pages, err := r.wanted(ctx, g, &r.columns, ranges)
@@ -329,25 +316,23 @@ func (s *columnSet) decode(ctx context.Context, pieces []piece, rows int) (arrow
 		out, err := c.node.build(rows)
 		c.out = out
 		for _, l := range c.leaves {
-			l.out.release() // read for its levels only
+			l.out.Release() // read for its levels only
 		}
 		return err
 	}
-	if err := s.eachColumn(work); err != nil {
+	if err := batch.EachColumn(s.workers, len(s.columns), work); err != nil {
 		for _, c := range s.columns {
 			c.release()
 		}
 		return nil, err
 	}
-	arrays := make([]arrow.Array, len(s.columns))
+	outs := make([]arrow.ArrayData, len(s.columns))
 	for i, c := range s.columns {
-		arrays[i] = array.MakeFromData(c.out)
-		c.out.Release()
-		c.out = nil
+		outs[i] = c.out
 	}
-	rec := array.NewRecordBatch(s.schema, arrays, int64(rows))
-	for _, a := range arrays {
-		a.Release()
+	rec := batch.FromData(s.schema, outs, rows)
+	for _, c := range s.columns {
+		c.release()
 	}
 	return rec, nil
 }
@@ -358,36 +343,8 @@ func (c *readColumn) release() {
 		c.out = nil
 	}
 	for _, l := range c.leaves {
-		l.out.release()
+		l.out.Release()
 	}
-}
-
-func (s *columnSet) eachColumn(work func(i int) error) error {
-	workers := min(s.workers, len(s.columns))
-	if workers < 2 {
-		for i := range s.columns {
-			if err := work(i); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var next atomic.Int64
-	var group errgroup.Group
-	for range workers {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(s.columns) {
-					return nil
-				}
-				if err := work(i); err != nil {
-					return err
-				}
-			}
-		})
-	}
-	return group.Wait()
 }
 
 // close ends what is under way and frees what was decoded.

@@ -198,14 +198,11 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		return nil, nil
 	}
 	out := make([]segment, len(parts))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(gatherParts)
 	for i, p := range parts {
 		b := batch.TakeBuffer(int(p.n))
 		out[i] = segment{p.off, b, b}
-		group.Go(func() error { return f.readAt(ctx, out[i].data, p.off) })
 	}
-	if err := group.Wait(); err != nil {
+	if err := f.readAll(ctx, out); err != nil {
 		giveAll(out)
 		return nil, err
 	}
@@ -214,6 +211,19 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		out[n-1].data = append(out[n-1].data, f.tail...)
 	}
 	return out, nil
+}
+
+// readAll reads the segments side by side, a single one on this goroutine.
+func (f *File) readAll(ctx context.Context, segments []segment) error {
+	if len(segments) == 1 {
+		return f.readAt(ctx, segments[0].data, segments[0].off)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(gatherParts)
+	for _, s := range segments {
+		group.Go(func() error { return f.readAt(ctx, s.data, s.off) })
+	}
+	return group.Wait()
 }
 
 func bytesIn(spans []span) (n int64) {

@@ -1,0 +1,198 @@
+package batch
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// Column gathers the values of one column for one batch in Arrow's layout, for
+// decoders of columnar files. Values are first appended densely from slot N on,
+// then spread over the slots that have one.
+type Column struct {
+	Mem   memory.Allocator
+	Width int // bytes of a value, or one of the widths below
+
+	N        int // slots so far
+	Nulls    int
+	Validity *memory.Buffer // nil while there was no null
+	Data     *memory.Buffer // values, or bits
+	Offsets  *memory.Buffer // WidthText: N+1 of them
+	Used     int            // WidthText: bytes of Data in use, or elements of a list
+	usual    int            // WidthText: about what a batch uses
+}
+
+// Widths of columns that have no values of whole bytes.
+const (
+	WidthBits = 0  // booleans
+	WidthText = -1 // strings, bytes and lists: whatever has offsets
+	WidthNone = -2 // structs, which have validity alone
+)
+
+// Reserve makes room for n slots in all. Bits are zero where there were none.
+func (c *Column) Reserve(n int) {
+	switch {
+	case c.Width > 0:
+		c.Data = c.sized(c.Data, n*c.Width)
+	case c.Width == WidthBits:
+		c.Data = c.cleared(c.Data, int(bitutil.BytesForBits(int64(n))))
+	case c.Width == WidthText:
+		fresh := c.Offsets == nil
+		c.Offsets = c.sized(c.Offsets, (n+1)*4)
+		if fresh {
+			clear(c.Offsets.Bytes()[:4])
+		}
+	}
+}
+
+// Nullable makes sure that there is a bitmap for n slots: those so far are as
+// they were, the others not valid yet.
+func (c *Column) Nullable(n int) []byte {
+	fresh := c.Validity == nil
+	c.Validity = c.cleared(c.Validity, int(bitutil.BytesForBits(int64(n))))
+	if fresh {
+		bitutil.SetBitsTo(c.Validity.Bytes(), 0, int64(c.N), true)
+	}
+	return c.Validity.Bytes()
+}
+
+// sized gives b at least n bytes. What grows more than once doubles.
+func (c *Column) sized(b *memory.Buffer, n int) *memory.Buffer {
+	if b == nil {
+		b = memory.NewResizableBuffer(c.Mem)
+	}
+	if n > b.Len() {
+		if n > b.Cap() && b.Cap() > 0 {
+			b.Reserve(max(n, 2*b.Cap()))
+		}
+		b.ResizeNoShrink(n)
+	}
+	return b
+}
+
+func (c *Column) cleared(b *memory.Buffer, n int) *memory.Buffer {
+	old := 0
+	if b != nil {
+		old = b.Len()
+	}
+	b = c.sized(b, n)
+	clear(b.Bytes()[min(old, b.Len()):])
+	return b
+}
+
+// Room is where the next n bytes of strings go.
+func (c *Column) Room(n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	if c.Data == nil {
+		// Batches of a column are alike: begin with what the last one needed.
+		c.Data = c.sized(nil, max(n, c.usual, 256))
+	}
+	c.Data = c.sized(c.Data, c.Used+n)
+	return c.Data.Bytes()[c.Used : c.Used+n]
+}
+
+// Spread moves the last valid values, which lie densely at the end, to the slots
+// of the last k that the bitmap marks, and counts the slots.
+func (c *Column) Spread(k, valid int) {
+	if valid < k {
+		bits := c.Validity.Bytes()
+		switch c.Width {
+		case WidthBits:
+			spreadBits(c.Data.Bytes(), bits, c.N, k, valid)
+		case 1:
+			spread[uint8](c, bits, k, valid)
+		case 2:
+			spread[uint16](c, bits, k, valid)
+		case 4:
+			spread[uint32](c, bits, k, valid)
+		case 8:
+			spread[uint64](c, bits, k, valid)
+		case 16:
+			spread[[2]uint64](c, bits, k, valid)
+		case WidthText:
+			spreadOffsets(reinterpret[int32](c.Offsets.Bytes())[c.N:], bits, c.N, k, valid)
+		}
+		c.Nulls += k - valid
+	}
+	c.N += k
+}
+
+func spread[T any](c *Column, bits []byte, k, valid int) {
+	var zero T
+	vals := reinterpret[T](c.Data.Bytes())[c.N:]
+	j := valid - 1
+	for i := k - 1; i > j; i-- {
+		if bitutil.BitIsSet(bits, c.N+i) {
+			vals[i] = vals[j]
+			j--
+		} else {
+			vals[i] = zero
+		}
+	}
+}
+
+func spreadBits(data, bits []byte, off, k, valid int) {
+	j := valid - 1
+	for i := k - 1; i > j; i-- {
+		if bitutil.BitIsSet(bits, off+i) {
+			bitutil.SetBitTo(data, off+i, bitutil.BitIsSet(data, off+j))
+			j--
+		} else {
+			bitutil.ClearBit(data, off+i)
+		}
+	}
+}
+
+// spreadOffsets works on offsets[0…k]: offsets[0…valid] bound the dense values.
+func spreadOffsets(offsets []int32, bits []byte, off, k, valid int) {
+	j := valid
+	for i := k; i > j; i-- {
+		offsets[i] = offsets[j]
+		if bitutil.BitIsSet(bits, off+i-1) {
+			j--
+		}
+	}
+}
+
+// Finish gives the array's data and empties c. Kids, which lists and structs
+// have, stay the caller's.
+func (c *Column) Finish(dt arrow.DataType, kids []arrow.ArrayData) arrow.ArrayData {
+	c.Reserve(c.N) // a batch without slots has buffers too
+	bufs := []*memory.Buffer{c.Validity}
+	if c.Nulls == 0 {
+		bufs[0] = nil
+	}
+	switch {
+	case c.Width > 0:
+		c.Data.ResizeNoShrink(c.N * c.Width)
+		bufs = append(bufs, c.Data)
+	case c.Width == WidthBits:
+		bufs = append(bufs, c.Data)
+	case c.Width == WidthText:
+		c.Offsets.ResizeNoShrink((c.N + 1) * 4)
+		bufs = append(bufs, c.Offsets)
+		if kids == nil {
+			c.Data = c.sized(c.Data, 0)
+			c.Data.ResizeNoShrink(c.Used)
+			c.usual = c.Used + c.Used/32
+			bufs = append(bufs, c.Data)
+		}
+	}
+	out := array.NewData(dt, c.N, bufs, kids, c.Nulls, 0)
+	c.Release()
+	return out
+}
+
+// Release drops what was gathered.
+func (c *Column) Release() {
+	for _, b := range []**memory.Buffer{&c.Validity, &c.Data, &c.Offsets} {
+		if *b != nil {
+			(*b).Release()
+			*b = nil
+		}
+	}
+	c.N, c.Nulls, c.Used = 0, 0, 0
+}
