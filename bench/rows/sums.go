@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
 // Sums are the number of rows and a sum over each column: what two sets of rows
@@ -53,11 +54,8 @@ func (s *Sums) Add(rec arrow.RecordBatch) error {
 				s.day += int64(v)
 			}
 		case *array.Boolean:
-			for j := range c.Len() {
-				if c.Value(j) {
-					s.flag++
-				}
-			}
+			d := c.Data()
+			s.flag += int64(bitutil.CountSetBits(d.Buffers()[1].Bytes(), d.Offset(), d.Len()))
 		default:
 			return fmt.Errorf("summing rows: column %s has the unexpected type %s", f.Name, f.Type)
 		}
@@ -76,15 +74,18 @@ func add[T ~int64](to *big.Int, values []T) {
 }
 
 func (s *Sums) addText(column string, c *array.String) {
+	text := c.ValueBytes()
+	offsets := c.ValueOffsets()
+	from := offsets[0]
 	switch column {
 	case "status":
-		for i := range c.Len() {
-			v := c.Value(i)
+		for _, at := range offsets[:c.Len()] {
+			v := text[at-from:]
 			s.status += int64(v[7]-'0')*10 + int64(v[8]-'0')
 		}
 	case "note":
-		for i := range c.Len() {
-			s.note += int64(c.Value(i)[0])
+		for _, at := range offsets[:c.Len()] {
+			s.note += int64(text[at-from])
 		}
 	}
 }
@@ -98,8 +99,9 @@ func (s *Sums) addPrice(c *array.Float64) {
 		return
 	}
 	s.no += int64(c.NullN())
+	bits, off := c.NullBitmapBytes(), c.Data().Offset()
 	for i, v := range values {
-		if c.IsValid(i) {
+		if bitutil.BitIsSet(bits, off+i) {
 			s.price += v
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"runtime/trace"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ WORKLOAD  data             write the rows that peers ingest to DATA as Parquet
           tiny-read
 SIZE      number of rows, as 200k, 1m
 DIR       the warehouse; tables are in its database b
-of all    threads=N durability=fsync|os cpuprofile=FILE memprofile=FILE
+of all    threads=N durability=fsync|os cpuprofile=FILE memprofile=FILE trace=FILE
 `
 
 // workloads by name.
@@ -157,9 +158,17 @@ func (j *job) load(ctx context.Context, name string) (t table.Table, end func() 
 	return t, cat.Close, nil
 }
 
-// profile starts what cpuprofile and memprofile ask for.
+// profile starts what cpuprofile, memprofile and trace ask for.
 func (j *job) profile() (stop func() error, err error) {
-	var cpu *os.File
+	var cpu, events *os.File
+	if name := j.text("trace", ""); name != "" {
+		if events, err = os.Create(name); err != nil {
+			return nil, err
+		}
+		if err := trace.Start(events); err != nil {
+			return nil, err
+		}
+	}
 	if name := j.text("cpuprofile", ""); name != "" {
 		if cpu, err = os.Create(name); err != nil {
 			return nil, err
@@ -169,6 +178,12 @@ func (j *job) profile() (stop func() error, err error) {
 		}
 	}
 	return func() error {
+		if events != nil {
+			trace.Stop()
+			if err := events.Close(); err != nil {
+				return err
+			}
+		}
 		if cpu != nil {
 			pprof.StopCPUProfile()
 			if err := cpu.Close(); err != nil {

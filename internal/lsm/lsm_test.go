@@ -27,11 +27,11 @@ func keyRow(t interface{ Fatal(...any) }, v int64) binaryrow.Row {
 	return r
 }
 
-// parseFiles reads lines `name min max [level=N] [seq=MIN-MAX] [at=MILLIS]`.
+// parseFiles reads lines `name min max [level=N] [seq=MIN-MAX] [at=MILLIS] [rows=N]`.
 func parseFiles(t *testing.T, input string) []*datafile.Meta {
 	var out []*datafile.Meta
 	for line := range strings.Lines(input) {
-		f := &datafile.Meta{FileSize: 1}
+		f := &datafile.Meta{FileSize: 1, RowCount: 1}
 		var lo, hi int64
 		words := strings.Fields(line)
 		f.FileName = words[0]
@@ -50,6 +50,8 @@ func parseFiles(t *testing.T, input string) []*datafile.Meta {
 			case "at":
 				f.CreationMillis = new(int64)
 				_, err = fmt.Sscan(value, f.CreationMillis)
+			case "rows":
+				_, err = fmt.Sscan(value, &f.RowCount)
 			default:
 				t.Fatalf("unknown %s", w)
 			}
@@ -71,7 +73,7 @@ func (r Run) names() string {
 }
 
 // TestText replays testdata: sections.txt was recorded from Java 1.4.2's
-// IntervalPartition, levels.txt is written by hand.
+// IntervalPartition, levels.txt and ages.txt are written by hand.
 func TestText(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -86,6 +88,22 @@ func TestText(t *testing.T) {
 				for _, s := range sections {
 					b.WriteString("section")
 					for _, r := range s {
+						b.WriteString(" " + r.names())
+					}
+					b.WriteString("\n")
+				}
+			case "ages":
+				sections, err := Sections(files, intKey)
+				if err != nil {
+					return err.Error() + "\n"
+				}
+				for _, s := range sections {
+					runs, ok := s.ByAge()
+					if !ok {
+						runs = s
+					}
+					fmt.Fprintf(&b, "by age %v", ok)
+					for _, r := range runs {
 						b.WriteString(" " + r.names())
 					}
 					b.WriteString("\n")

@@ -108,14 +108,19 @@ func BenchmarkMerge(b *testing.B) {
 		key     types.Type
 		runs    int
 		overlap bool
+		ranked  bool
 	}{
-		{"bigint/2runs", types.Type{Root: types.BigInt}, 2, true},
-		{"bigint/8runs", types.Type{Root: types.BigInt}, 8, true},
-		{"bigint/8runs-apart", types.Type{Root: types.BigInt}, 8, false},
-		{"string/8runs", types.Type{Root: types.VarChar, Length: 99}, 8, true},
+		{"bigint/2runs", types.Type{Root: types.BigInt}, 2, true, false},
+		{"bigint/8runs", types.Type{Root: types.BigInt}, 8, true, false},
+		{"bigint/8runs-ranked", types.Type{Root: types.BigInt}, 8, true, true},
+		{"bigint/8runs-apart", types.Type{Root: types.BigInt}, 8, false, false},
+		{"bigint/8runs-apart-ranked", types.Type{Root: types.BigInt}, 8, false, true},
+		{"string/8runs", types.Type{Root: types.VarChar, Length: 99}, 8, true, false},
+		{"string/8runs-ranked", types.Type{Root: types.VarChar, Length: 99}, 8, true, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			cfg, fields, data := benchRuns(b, c.key, c.runs, 50_000, c.overlap)
+			cfg.Ranked = c.ranked
 			schema := arrowSchema(b, fields)
 			b.ReportAllocs()
 			in := 0

@@ -16,9 +16,14 @@ type Config struct {
 	// than any value.
 	Sequence   []Column
 	Descending bool
-	// SequenceNumber and Kind are the columns of the sequence number (int64) and
-	// the row kind (int8).
-	SequenceNumber, Kind int
+	// SequenceNumber is the column of the sequence number (int64); it is not looked
+	// at where runs are Ranked.
+	SequenceNumber int
+	// Ranked says that the runs come from the oldest to the youngest: all rows of a
+	// run have larger sequence numbers than those of the runs before it.
+	Ranked bool
+	// Kind is the column of the row kind (int8).
+	Kind int
 
 	// Engine is the merge function.
 	Engine Engine
@@ -56,9 +61,6 @@ func ParseEngine(name string) (Engine, error) {
 
 const (
 	defaultBatchRows = 8192
-	// sliceRows is from which length on rows of one run pass through as a slice: a
-	// slice costs nothing per row but ends the batch before it.
-	sliceRows = 1024
 	// maxSources bounds the batches of runs that wait for a gather.
 	maxSources = 64
 )

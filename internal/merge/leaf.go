@@ -16,6 +16,7 @@ import (
 // leaf is one sorted run under the tree, standing on one of its rows.
 type leaf struct {
 	reader batch.Reader
+	rank   int               // its age among the runs, where these are ranked
 	rec    arrow.RecordBatch // borrowed until the next batch
 	source int               // its number among the sources of the output, -1 none yet
 	row    int
@@ -26,7 +27,7 @@ type leaf struct {
 	last uint64 // prefix of the last row of the batch before
 	any  bool   // there was a batch before
 	user []column
-	seq  []int64
+	seq  []int64 // nil where runs are ranked
 	kind []int8
 }
 
@@ -56,7 +57,7 @@ func (l *leaf) load(ctx context.Context, cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	if l.seq, l.kind, err = system(rec, cfg); err != nil {
+	if err := l.system(rec, cfg); err != nil {
 		return err
 	}
 	if err := l.keys.load(cfg.Keys, rec); err != nil {
@@ -86,13 +87,16 @@ func (l *leaf) load(ctx context.Context, cfg *Config) error {
 }
 
 // system takes the sequence numbers and the kinds out of a batch.
-func system(rec arrow.RecordBatch, cfg *Config) ([]int64, []int8, error) {
-	seq, ok := rec.Column(cfg.SequenceNumber).(*array.Int64)
-	if !ok || seq.NullN() > 0 {
-		return nil, nil, tarnerr.New(tarnerr.Corrupt, "reading sorted run", "sequence numbers are missing", "column", types.SequenceNumberName)
+func (l *leaf) system(rec arrow.RecordBatch, cfg *Config) (err error) {
+	if !cfg.Ranked {
+		seq, ok := rec.Column(cfg.SequenceNumber).(*array.Int64)
+		if !ok || seq.NullN() > 0 {
+			return tarnerr.New(tarnerr.Corrupt, "reading sorted run", "sequence numbers are missing", "column", types.SequenceNumberName)
+		}
+		l.seq = seq.Int64Values()
 	}
-	kinds, err := kindsOf(rec, cfg.Kind)
-	return seq.Int64Values(), kinds, err
+	l.kind, err = kindsOf(rec, cfg.Kind)
+	return err
 }
 
 func kindsOf(rec arrow.RecordBatch, column int) ([]int8, error) {
@@ -121,8 +125,11 @@ func retracts(kinds []int8) bool {
 }
 
 // seqOrder orders rows of one key: by the sequence fields where there are any,
-// then by the sequence number. Nulls come first, also in descending order.
-type seqOrder struct{ descending bool }
+// then by the sequence number, which the rank stands for in ranked runs. Nulls
+// come first, also in descending order.
+type seqOrder struct{ descending, ranked bool }
+
+func (c *Config) order() seqOrder { return seqOrder{c.Descending, c.Ranked} }
 
 func (o seqOrder) compare(a, b *leaf) int {
 	for k := range a.user {
@@ -136,6 +143,9 @@ func (o seqOrder) compare(a, b *leaf) int {
 		if c != 0 {
 			return c
 		}
+	}
+	if o.ranked {
+		return cmp.Compare(a.rank, b.rank)
 	}
 	return cmp.Compare(a.seq[a.row], b.seq[b.row])
 }

@@ -238,6 +238,9 @@ func TestMergeEqualsSortAndKeepLast(t *testing.T) {
 		}
 		cfg := testConfig(t, mem)
 		cfg.KeepDeletes, cfg.IgnoreDelete = rapid.Bool().Draw(t, "keep"), rapid.Bool().Draw(t, "ignore")
+		if rapid.Bool().Draw(t, "ranked") {
+			cfg.Ranked, cfg.SequenceNumber = true, -1
+		}
 		withUser := rapid.Bool().Draw(t, "with user sequence")
 		if withUser {
 			cfg.Sequence = []Column{{3, runFields[3].Type}}
@@ -265,56 +268,69 @@ func stretchOf(from, n int, seq int64) []row {
 	return rows
 }
 
-// TestStretchesOfOneRunPassThrough checks that rows only one run has are not
-// copied: their memory is the memory of the run.
-func TestStretchesOfOneRunPassThrough(t *testing.T) {
-	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
-	defer mem.AssertSize(t, 0)
-	old := stretchOf(0, 20000, 0)
-	updates := []row{{seq: 30000, key: 10000, payload: "new"}}
-	before := 0
-	readers := []batch.Reader{runOf(t, mem, old, 4096), runOf(t, mem, updates, 10)}
-	before = mem.CurrentAlloc()
-	r := NewReader(testConfig(t, mem), readers)
-	rows, copied := 0, 0
-	for {
-		rec, err := r.Next(context.Background())
-		if err == io.EOF {
-			break
+// ways are the two ways to walk keys: in Java's tree, and in a race of runs whose
+// age is known.
+func ways(cfg Config) map[string]Config {
+	ranked := cfg
+	ranked.Ranked, ranked.SequenceNumber = true, -1
+	return map[string]Config{"tree": cfg, "race": ranked}
+}
+
+// TestRowsAreCopied checks that nothing of a batch returned lies in the memory of
+// the runs, be it a row among others or a long stretch of one run.
+func TestRowsAreCopied(t *testing.T) {
+	for name, cfg := range ways(testConfig(t, nil)) {
+		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		cfg.Mem = mem
+		runs := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		updates := []row{{seq: 30000, key: 10000, payload: "new"}}
+		r := NewReader(cfg, []batch.Reader{runOf(t, runs, stretchOf(0, 20000, 0), 4096), runOf(t, runs, updates, 10)})
+		var got []arrow.RecordBatch
+		rows := 0
+		for {
+			rec, err := r.Next(context.Background())
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec.Retain()
+			got = append(got, rec)
+			rows += int(rec.NumRows())
 		}
-		if err != nil {
-			t.Fatal(err)
+		r.Close()
+		runs.AssertSize(t, 0) // while what was returned is still there
+		if want := (20000 + defaultBatchRows - 1) / defaultBatchRows; rows != 20000 || len(got) != want {
+			t.Errorf("%s: %d rows in %d batches, want 20000 in %d", name, rows, len(got), want)
 		}
-		rows += int(rec.NumRows())
-		copied = max(copied, mem.CurrentAlloc()-before)
-	}
-	r.Close()
-	if rows != 20000 {
-		t.Errorf("%d rows", rows)
-	}
-	// The batch of the update is cut at it; what remains there is gathered.
-	if copied > 4096*16 {
-		t.Errorf("%d bytes copied at once, of %d rows", copied, rows)
+		for _, rec := range got {
+			rec.Release()
+		}
+		mem.AssertSize(t, 0)
 	}
 }
 
-func TestSliceBoundaries(t *testing.T) {
-	for _, n := range []int{sliceRows - 1, sliceRows, sliceRows + 1, 3 * sliceRows} {
+func TestStretchesOfOneRun(t *testing.T) {
+	const long = 1024
+	for _, n := range []int{streakRows, streakRows + 1, long - 1, long, 3 * long} {
 		for _, at := range []int{0, 1, n / 2, n - 1} {
 			for _, kind := range []types.RowKind{types.Insert, types.Delete} {
-				mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
-				a := stretchOf(0, n, 0)
-				a[n-1].kind = types.Delete
-				b := []row{{seq: 1 << 20, key: int64(at), kind: kind, payload: "b"}}
-				cfg := testConfig(t, mem)
-				want := expected(cfg, [][]row{a, b}, false)
-				for _, size := range []int{64, sliceRows, 1 << 20} {
-					got, _ := payloads(t, NewReader(cfg, []batch.Reader{runOf(t, mem, a, size), runOf(t, mem, b, 1)}))
-					if !slices.Equal(got, want) {
-						t.Errorf("%d rows, update of kind %v at %d, batches of %d: %d rows differ from %d", n, kind, at, size, len(got), len(want))
+				for name, cfg := range ways(testConfig(t, nil)) {
+					mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+					cfg.Mem = mem
+					a := stretchOf(0, n, 0)
+					a[n-1].kind = types.Delete
+					b := []row{{seq: 1 << 20, key: int64(at), kind: kind, payload: "b"}}
+					want := expected(cfg, [][]row{a, b}, false)
+					for _, size := range []int{1, 64, long, 1 << 20} {
+						got, _ := payloads(t, NewReader(cfg, []batch.Reader{runOf(t, mem, a, size), runOf(t, mem, b, 1)}))
+						if !slices.Equal(got, want) {
+							t.Errorf("%s, %d rows, update of kind %v at %d, batches of %d: %d rows differ from %d", name, n, kind, at, size, len(got), len(want))
+						}
 					}
+					mem.AssertSize(t, 0)
 				}
-				mem.AssertSize(t, 0)
 			}
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/budget"
-	"github.com/tarnlake/tarn/internal/kvbatch"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
@@ -80,6 +80,7 @@ func Open(ctx context.Context, cfg Config, req Request, splits []*split.Split) (
 // scan is what all splits of one read have in common. Immutable.
 type scan struct {
 	cfg         Config
+	mem         memory.Allocator // of the batches returned
 	where       *expr.Bound
 	kind        bool
 	decoders    int // columns of a file decoded side by side
@@ -94,12 +95,11 @@ type scan struct {
 	raw       []types.Field
 	rawSchema *arrow.Schema
 	rawOut    []int // the output among raw
-	// run are the columns of merge rows: sequence number and kind, the same, then
-	// keys and sequence fields.
-	run       []types.Field
-	runSchema *arrow.Schema
-	keyTypes  []types.Type
-	merge     merge.Config // returns the raw columns, kind before them if wanted
+	// values are the columns of merge rows: the same, then keys and sequence fields.
+	// System columns come behind them.
+	values   []types.Field
+	keyTypes []types.Type
+	merge    merge.Config // but for the system columns and the output
 }
 
 func newScan(cfg Config, req Request) (*scan, error) {
@@ -110,7 +110,7 @@ func newScan(cfg Config, req Request) (*scan, error) {
 	}
 	partition := table.Select(table.PartitionKeys)
 	s := &scan{
-		cfg: cfg, where: req.Where, kind: req.Kind,
+		cfg: cfg, mem: batch.Unzeroed(cfg.Files.Mem), where: req.Where, kind: req.Kind,
 		partitions: layout.NewPartitioner(partition, cfg.Options.PartitionDefault, cfg.Options.PartitionLegacyName),
 	}
 	var rest []*expr.Bound
@@ -161,19 +161,15 @@ func (s *scan) prepareMerge(table *schema.Schema) error {
 	s.onKeys = s.where.Project(func(c string) bool {
 		return slices.ContainsFunc(keys, func(f types.Field) bool { return f.Name == c })
 	})
-	values := addFields(addFields(slices.Clone(s.raw), keys), sequence)
-	s.run = kvbatch.MergeFields(values)
-	if s.runSchema, err = types.ArrowSchema(s.run); err != nil {
-		return err
-	}
+	s.values = addFields(addFields(slices.Clone(s.raw), keys), sequence)
 	for _, k := range keys {
 		s.keyTypes = append(s.keyTypes, k.Type)
 	}
 	at := func(fields []types.Field) []merge.Column {
 		out := make([]merge.Column, len(fields))
 		for i, f := range fields {
-			j := slices.IndexFunc(values, func(v types.Field) bool { return v.ID == f.ID })
-			out[i] = merge.Column{Index: kvbatch.ValueColumns + j, Type: f.Type}
+			j := slices.IndexFunc(s.values, func(v types.Field) bool { return v.ID == f.ID })
+			out[i] = merge.Column{Index: j, Type: f.Type}
 		}
 		return out
 	}
@@ -181,23 +177,17 @@ func (s *scan) prepareMerge(table *schema.Schema) error {
 	if err != nil {
 		return err
 	}
-	var fields []types.Field
-	var output []int
+	merged := s.raw
 	if s.kind {
-		fields, output = append(fields, kindField()), append(output, kvbatch.KindColumn)
+		merged = append([]types.Field{kindField()}, merged...)
 	}
-	for i, f := range s.raw {
-		fields, output = append(fields, f), append(output, kvbatch.ValueColumns+i)
-	}
-	merged, err := types.ArrowSchema(fields)
+	out, err := types.ArrowSchema(merged)
 	if err != nil {
 		return err
 	}
 	s.merge = merge.Config{
 		Keys: order, Sequence: at(sequence), Descending: o.SequenceDescending,
-		SequenceNumber: kvbatch.SequenceColumn, Kind: kvbatch.KindColumn,
-		Engine: engine, IgnoreDelete: o.IgnoreDelete,
-		Schema: merged, Output: output, Mem: s.cfg.Files.Mem,
+		Engine: engine, IgnoreDelete: o.IgnoreDelete, Schema: out, Mem: s.mem,
 	}
 	return nil
 }

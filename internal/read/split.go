@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/datafile"
-	"github.com/tarnlake/tarn/internal/kvbatch"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
@@ -35,7 +35,7 @@ func (s *scan) open(sp *split.Split) (batch.Reader, error) {
 	if s.cfg.Files.Table.HasPrimaryKey() && !sp.RawConvertible {
 		return s.openMerge(dir, sp.Files)
 	}
-	return s.openRaw(dir, sp)
+	return s.openRaw(dir, sp.Files)
 }
 
 // matches judges the conjuncts over partition columns.
@@ -57,37 +57,34 @@ func (s *scan) matches(partition binaryrow.Row) (bool, error) {
 
 type opener = func(context.Context) (batch.Reader, error)
 
-// openRaw reads files, or a part of one, one after the other.
-func (s *scan) openRaw(dir string, sp *split.Split) (batch.Reader, error) {
-	if sp.Part != nil && len(sp.Files) != 1 {
-		return nil, tarnerr.New(tarnerr.Internal, "reading split", "a part of several files", "files", len(sp.Files))
-	}
-	var part split.Part
-	if sp.Part != nil {
-		part = *sp.Part
-	}
+// openRaw reads files one after the other.
+func (s *scan) openRaw(dir string, files []*datafile.Meta) (batch.Reader, error) {
 	var open []opener
-	for _, f := range sp.Files {
+	for _, f := range files {
 		if s.cfg.Files.Table.HasPrimaryKey() && f.DeleteRowCount == nil {
 			// Old files do not say whether they hold deletes: look at the kinds.
 			open = append(open, func(ctx context.Context) (batch.Reader, error) {
-				cfg := s.merge
-				cfg.Schema, cfg.Output = s.rawSchema, valuesOf(len(s.raw))
-				return merge.NewReader(cfg, []batch.Reader{s.openRun(dir, lsm.Run{f}, part, s.where, 1)}), nil
+				rows, err := s.mergeRows(lsm.Section{{f}})
+				if err != nil {
+					return nil, err
+				}
+				rows.merge.Schema, rows.merge.Output = s.rawSchema, columns(0, len(s.raw))
+				return merge.NewReader(rows.merge, []batch.Reader{s.openRun(dir, lsm.Run{f}, rows, s.where, 1)}), nil
 			})
 			continue
 		}
 		open = append(open, func(ctx context.Context) (batch.Reader, error) {
-			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, part, s.where, 1))
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, s.where, 1))
 		})
 	}
 	return newFinish(s, batch.Chain(s.rawSchema, open...), false), nil
 }
 
-func valuesOf(n int) []int {
+// columns are n columns from the one numbered from.
+func columns(from, n int) []int {
 	out := make([]int, n)
 	for i := range out {
-		out[i] = kvbatch.ValueColumns + i
+		out[i] = from + i
 	}
 	return out
 }
@@ -108,26 +105,65 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 			where = s.where
 		}
 		open = append(open, func(context.Context) (batch.Reader, error) {
-			runs := make([]batch.Reader, len(section))
-			for i, r := range section {
-				runs[i] = s.openRun(dir, r, split.Part{}, where, len(section))
+			rows, err := s.mergeRows(section)
+			if err != nil {
+				return nil, err
 			}
-			return merge.NewReader(s.merge, runs), nil
+			runs := make([]batch.Reader, len(section))
+			for i, r := range rows.runs {
+				runs[i] = s.openRun(dir, r, rows, where, len(section))
+			}
+			return merge.NewReader(rows.merge, runs), nil
 		})
 	}
 	return newFinish(s, batch.Chain(s.merge.Schema, open...), s.kind), nil
 }
 
+// mergeRows are the rows that the runs of a section are read as: the values, then
+// the system columns that are needed to merge them.
+type mergeRows struct {
+	fields []types.Field
+	schema *arrow.Schema
+	runs   lsm.Section // in the order they are merged in
+	merge  merge.Config
+}
+
+// mergeRows leaves out the sequence numbers where the metadata of a section's
+// files says which run is the younger one. It is not believed that nothing was
+// deleted: Python's writer counts no deletes.
+func (s *scan) mergeRows(section lsm.Section) (rows mergeRows, err error) {
+	rows.fields, rows.runs, rows.merge = slices.Clip(s.values), section, s.merge
+	add := func(f types.Field) int {
+		rows.fields = append(rows.fields, f)
+		return len(rows.fields) - 1
+	}
+	rows.merge.Kind = add(types.ValueKindField())
+	if byAge, ok := section.ByAge(); ok {
+		rows.runs, rows.merge.Ranked = byAge, true
+	} else {
+		rows.merge.SequenceNumber = add(types.SequenceNumberField())
+	}
+	rows.merge.Output = columns(0, len(s.raw))
+	if s.kind {
+		rows.merge.Output = append([]int{rows.merge.Kind}, rows.merge.Output...)
+	}
+	rows.schema, err = types.ArrowSchema(rows.fields)
+	return rows, err
+}
+
 // openRun reads the files of a sorted run, one of several merged, as merge rows,
-// one after the other. Part is of a run of one file.
-func (s *scan) openRun(dir string, files lsm.Run, part split.Part, where *expr.Bound, among int) batch.Reader {
+// one after the other.
+func (s *scan) openRun(dir string, files lsm.Run, rows mergeRows, where *expr.Bound, among int) batch.Reader {
+	req := s.request(rows.fields, where, among)
+	if among > 1 {
+		// A merge copies what it returns: these rows nobody else sees.
+		req.Mem = batch.Recycled(s.cfg.Files.Mem)
+	}
 	open := make([]opener, len(files))
 	for i, f := range files {
-		open[i] = func(ctx context.Context) (batch.Reader, error) {
-			return s.cfg.Files.Open(ctx, dir, f, s.request(s.run, part, where, among))
-		}
+		open[i] = func(ctx context.Context) (batch.Reader, error) { return s.cfg.Files.Open(ctx, dir, f, req) }
 	}
-	return batch.Chain(s.runSchema, open...)
+	return batch.Chain(rows.schema, open...)
 }
 
 const (
@@ -138,13 +174,13 @@ const (
 	fileBatchRows, mergeBatchRows = 16 << 10, 64 << 10
 )
 
-// request reads a file, or a part of it, that is one of several read at one time.
-func (s *scan) request(columns []types.Field, part split.Part, where *expr.Bound, among int) run.Request {
+// request reads a file that is one of several read at one time.
+func (s *scan) request(columns []types.Field, where *expr.Bound, among int) run.Request {
 	rows := s.cfg.Options.ReadBatchSize
 	if rows == javaBatchRows {
 		rows = min(max(mergeBatchRows/among, javaBatchRows), fileBatchRows)
 	}
-	return run.Request{Columns: columns, Where: where, From: part.From, To: part.To, BatchRows: rows, Workers: s.decoders}
+	return run.Request{Columns: columns, Where: where, BatchRows: rows, Workers: s.decoders, Mem: s.mem}
 }
 
 // finish applies the residual predicate and the projection to the batches of a split.
@@ -192,7 +228,7 @@ func (f *finish) filter(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
 	if f.mask, err = f.scan.residual.Mask(rec, f.mask); err != nil {
 		return nil, tarnerr.Trace("filtering rows", err)
 	}
-	return batch.Filter(f.scan.cfg.Files.Mem, rec, f.mask)
+	return batch.Filter(f.scan.mem, rec, f.mask)
 }
 
 // shape drops the columns only the predicate needed and puts the kind in front.
@@ -202,13 +238,9 @@ func (f *finish) shape(rec arrow.RecordBatch) arrow.RecordBatch {
 		return batch.Select(f.scan.out, rec, f.scan.rawOut)
 	}
 	if f.hasKind {
-		cols := make([]int, n+1)
-		for i := range cols {
-			cols[i] = i
-		}
-		return batch.Select(f.scan.out, rec, cols)
+		return batch.Select(f.scan.out, rec, columns(0, n+1))
 	}
-	return withInserts(f.scan.cfg.Files.Mem, f.scan.out, rec, n)
+	return withInserts(f.scan.mem, f.scan.out, rec, n)
 }
 
 func (f *finish) drop() {
