@@ -35,7 +35,7 @@ func (s *scan) open(sp *split.Split) (batch.Reader, error) {
 	if s.cfg.Files.Table.HasPrimaryKey() && !sp.RawConvertible {
 		return s.openMerge(dir, sp.Files)
 	}
-	return s.openRaw(dir, sp.Files)
+	return s.openRaw(dir, sp)
 }
 
 // matches judges the conjuncts over partition columns.
@@ -57,10 +57,17 @@ func (s *scan) matches(partition binaryrow.Row) (bool, error) {
 
 type opener = func(context.Context) (batch.Reader, error)
 
-// openRaw reads files one after the other.
-func (s *scan) openRaw(dir string, files []*datafile.Meta) (batch.Reader, error) {
+// openRaw reads files, or a part of one, one after the other.
+func (s *scan) openRaw(dir string, sp *split.Split) (batch.Reader, error) {
+	if sp.Part != nil && len(sp.Files) != 1 {
+		return nil, tarnerr.New(tarnerr.Internal, "reading split", "a part of several files", "files", len(sp.Files))
+	}
+	var part split.Part
+	if sp.Part != nil {
+		part = *sp.Part
+	}
 	var open []opener
-	for _, f := range files {
+	for _, f := range sp.Files {
 		if s.cfg.Files.Table.HasPrimaryKey() && f.DeleteRowCount == nil {
 			// Old files do not say whether they hold deletes: look at the kinds.
 			open = append(open, func(ctx context.Context) (batch.Reader, error) {
@@ -69,12 +76,12 @@ func (s *scan) openRaw(dir string, files []*datafile.Meta) (batch.Reader, error)
 					return nil, err
 				}
 				rows.merge.Schema, rows.merge.Output = s.rawSchema, columns(0, len(s.raw))
-				return merge.NewReader(rows.merge, []batch.Reader{s.openRun(dir, lsm.Run{f}, rows, s.where, 1)}), nil
+				return merge.NewReader(rows.merge, []batch.Reader{s.openRun(dir, lsm.Run{f}, rows, part, s.where, 1)}), nil
 			})
 			continue
 		}
 		open = append(open, func(ctx context.Context) (batch.Reader, error) {
-			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, s.where, 1))
+			return s.cfg.Files.Open(ctx, dir, f, s.request(s.raw, part, s.where, 1))
 		})
 	}
 	return newFinish(s, batch.Chain(s.rawSchema, open...), false), nil
@@ -111,7 +118,7 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 			}
 			runs := make([]batch.Reader, len(section))
 			for i, r := range rows.runs {
-				runs[i] = s.openRun(dir, r, rows, where, len(section))
+				runs[i] = s.openRun(dir, r, rows, split.Part{}, where, len(section))
 			}
 			return merge.NewReader(rows.merge, runs), nil
 		})
@@ -152,9 +159,9 @@ func (s *scan) mergeRows(section lsm.Section) (rows mergeRows, err error) {
 }
 
 // openRun reads the files of a sorted run, one of several merged, as merge rows,
-// one after the other.
-func (s *scan) openRun(dir string, files lsm.Run, rows mergeRows, where *expr.Bound, among int) batch.Reader {
-	req := s.request(rows.fields, where, among)
+// one after the other. Part is of a run of one file.
+func (s *scan) openRun(dir string, files lsm.Run, rows mergeRows, part split.Part, where *expr.Bound, among int) batch.Reader {
+	req := s.request(rows.fields, part, where, among)
 	if among > 1 {
 		// A merge copies what it returns: these rows nobody else sees.
 		req.Mem = batch.Recycled(s.cfg.Files.Mem)
@@ -174,13 +181,13 @@ const (
 	fileBatchRows, mergeBatchRows = 16 << 10, 64 << 10
 )
 
-// request reads a file that is one of several read at one time.
-func (s *scan) request(columns []types.Field, where *expr.Bound, among int) run.Request {
+// request reads a file, or a part of it, that is one of several read at one time.
+func (s *scan) request(columns []types.Field, part split.Part, where *expr.Bound, among int) run.Request {
 	rows := s.cfg.Options.ReadBatchSize
 	if rows == javaBatchRows {
 		rows = min(max(mergeBatchRows/among, javaBatchRows), fileBatchRows)
 	}
-	return run.Request{Columns: columns, Where: where, BatchRows: rows, Workers: s.decoders, Mem: s.mem}
+	return run.Request{Columns: columns, Where: where, From: part.From, To: part.To, BatchRows: rows, Workers: s.decoders, Mem: s.mem}
 }
 
 // finish applies the residual predicate and the projection to the batches of a split.

@@ -42,6 +42,8 @@ type Request struct {
 	// Where skips parts of the file that cannot match. It is bound to columns of
 	// Source.Table. Rows that do not match may still come.
 	Where *expr.Bound
+	// From and To bound the rows by their number in the file, as in [fileformat.ReadRequest].
+	From, To int64
 	// BatchRows and Workers are as in [fileformat.ReadRequest].
 	BatchRows, Workers int
 	// Mem is where the rows are put; nil means Source.Mem.
@@ -89,7 +91,10 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	}
 	if len(asked) == 0 {
 		// Nothing to decode: the rows are known by their number.
-		r.rows = nullRows{left: file.RowCount, size: int64(req.BatchRows)}
+		r.rows = nullRows{left: file.RowCount - req.From, size: int64(req.BatchRows)}
+		if req.To != 0 {
+			r.rows.left = req.To - req.From
+		}
 		return r, nil
 	}
 	format, err := s.Format(file.Format())
@@ -106,7 +111,7 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	}
 	in, err := f.Read(ctx, fileformat.ReadRequest{
 		Columns: asked, Where: writtenNames(req.Where, s.Table.Fields, written.Fields),
-		BatchRows: req.BatchRows, Workers: req.Workers,
+		From: req.From, To: req.To, BatchRows: req.BatchRows, Workers: req.Workers,
 	})
 	if err != nil {
 		f.Close()

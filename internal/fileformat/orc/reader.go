@@ -46,6 +46,9 @@ func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Read
 	if err := ctx.Err(); err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Closed, "reading ORC file", err, "path", f.path)
 	}
+	if req.From != 0 || req.To != 0 {
+		return nil, tarnerr.New(tarnerr.Unsupported, "reading ORC file", "some rows of a file by their number", "path", f.path)
+	}
 	sc, err := types.ArrowSchema(req.Columns)
 	if err != nil {
 		return nil, tarnerr.Trace("reading ORC file", err, "path", f.path)

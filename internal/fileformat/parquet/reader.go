@@ -30,6 +30,7 @@ type reader struct {
 
 	loaded []segment                // of the current row group
 	kept   map[*fileNode]*keptPages // likewise
+	rest   rowRange                 // rows asked for of the row groups from the next on
 	group  int                      // the next row group to look at
 	ranges []rowRange               // rows left of the current one
 	rows   int                      // rows of a batch in the current one
@@ -57,7 +58,13 @@ func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Read
 	if err := ctx.Err(); err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", f.path)
 	}
-	r := &reader{file: f, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows}
+	r := &reader{file: f, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows, rest: rowRange{req.From, req.To}}
+	if req.To == 0 {
+		r.rest.to = f.meta.rows
+	}
+	if req.From < 0 || r.rest.from > r.rest.to || r.rest.to > f.meta.rows {
+		return nil, tarnerr.New(tarnerr.Invalid, "reading Parquet file", "rows that the file does not have", "path", f.path, "from", req.From, "to", req.To, "rows", f.meta.rows)
+	}
 	if r.batchRows <= 0 {
 		r.batchRows = defaultBatchRows
 	}
@@ -136,9 +143,12 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 		if r.group == len(r.file.meta.groups) {
 			return nil, io.EOF
 		}
-		if err := r.openGroup(ctx, r.group); err != nil {
+		rows := r.file.meta.groups[r.group].rows
+		part := rowRange{max(r.rest.from, 0), min(r.rest.to, rows)}
+		if err := r.openGroup(ctx, r.group, part); err != nil {
 			return nil, err
 		}
+		r.rest = rowRange{r.rest.from - rows, r.rest.to - rows}
 		r.group++
 	}
 	var pieces []piece
@@ -155,11 +165,11 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 	return r.columns.decode(ctx, pieces, r.rows-left)
 }
 
-// openGroup decides what to read of a row group and starts reading it.
-func (r *reader) openGroup(ctx context.Context, g int) error {
+// openGroup decides what to read of a part of a row group and starts reading it.
+func (r *reader) openGroup(ctx context.Context, g int, part rowRange) error {
 	r.recycle()
 	group := &r.file.meta.groups[g]
-	if group.rows == 0 || !r.filter.group(g) {
+	if part.from >= part.to || !r.filter.group(g) {
 		return nil
 	}
 	ranges, err := r.filter.rows(ctx, g)
@@ -167,8 +177,8 @@ func (r *reader) openGroup(ctx context.Context, g int) error {
 		return err
 	}
 	if ranges == nil {
-		ranges = []rowRange{{0, group.rows}}
-	} else if len(ranges) == 0 {
+		ranges = []rowRange{part}
+	} else if ranges = within(ranges, part); len(ranges) == 0 {
 		return nil
 	}
 	spans, pages, err := r.wanted(ctx, g, &r.columns, ranges)
