@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -134,7 +135,7 @@ func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, err
 		files = append(files, pairedWith(delta, nil)...)
 	}
 	left, twice := mergePaired(files)
-	if twice != nil {
+	if twice != nil || slices.ContainsFunc(left, func(e paired) bool { return e.Kind == manifest.Delete }) {
 		return false, nil // not what we took it for: read it anew
 	}
 	t.read = &baseFiles{base, t.read.scope, unpaired(left)}
