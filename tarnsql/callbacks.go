@@ -87,7 +87,7 @@ func tarn_scan_bind(p unsafe.Pointer) {
 		mapping.BindAddResultColumn(info, f.Name, t)
 		mapping.DestroyLogicalType(&t)
 	}
-	mapping.BindSetCardinality(info, mapping.IdxT(s.rows), false)
+	mapping.BindSetCardinality(info, mapping.IdxT(s.ownRows()), false)
 	mapping.BindSetBindData(info, box(s), unsafe.Pointer(C.tarn_scan_forget))
 }
 

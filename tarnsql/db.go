@@ -30,7 +30,7 @@ func Open(ctx context.Context, cat catalog.Catalog, opts Options) (*DB, error) {
 	if opts.Database == "" {
 		opts.Database = "default"
 	}
-	e, err := openEngine(opts)
+	e, err := openEngine(opts, cat.Warehouse())
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/duckdb/duckdb-go/v2/mapping"
 
+	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -23,13 +24,16 @@ type engine struct {
 	threads  int
 	temp     string
 	zone     string
+	env      env.Env
+	plain    *plainFiles
 
 	mu     sync.Mutex
 	scans  map[int64]*scan // those that a running statement refers to
 	lastID int64
 }
 
-func openEngine(opts Options) (*engine, error) {
+// openEngine starts DuckDB for tables below a warehouse.
+func openEngine(opts Options, warehouse string) (*engine, error) {
 	const op = "starting DuckDB"
 	if opts.Memory == 0 {
 		opts.Memory = DefaultMemory
@@ -50,15 +54,15 @@ func openEngine(opts Options) (*engine, error) {
 	if err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Denied, op, err).WithHint("Name a directory for temporary files that can be written.")
 	}
-	e := &engine{mem: opts.Allocator, threads: opts.Threads, temp: temp, zone: opts.TimeZone, scans: map[int64]*scan{}}
-	if err := e.start(opts); err != nil {
+	e := &engine{mem: opts.Allocator, threads: opts.Threads, temp: temp, zone: opts.TimeZone, env: env.Real(), scans: map[int64]*scan{}}
+	if err := e.start(opts, warehouse); err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
 }
 
-func (e *engine) start(opts Options) error {
+func (e *engine) start(opts Options, warehouse string) error {
 	const op = "starting DuckDB"
 	var cfg mapping.Config
 	if mapping.CreateConfig(&cfg) == mapping.StateError {
@@ -72,7 +76,6 @@ func (e *engine) start(opts Options) error {
 		{"errors_as_json", "true"},
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},
-		{"enable_external_access", "false"}, // last: it locks the directories
 	} {
 		if mapping.SetConfig(cfg, kv[0], kv[1]) == mapping.StateError {
 			return tarnerr.New(tarnerr.Internal, op, "setting refused", "setting", kv[0], "value", kv[1])
@@ -87,7 +90,9 @@ func (e *engine) start(opts Options) error {
 		return err
 	}
 	defer mapping.Disconnect(&conn)
-	for _, s := range []string{"SET GLOBAL TimeZone = " + quoteText(opts.TimeZone), "SET GLOBAL lock_configuration = true"} {
+	plain, settings := openPlain(warehouse, opts.Memory, e.threads)
+	e.plain = plain
+	for _, s := range append(settings, "SET GLOBAL TimeZone = "+quoteText(opts.TimeZone), "SET GLOBAL lock_configuration = true") {
 		if err := execute(conn, s); err != nil {
 			return tarnerr.Trace(op, err)
 		}

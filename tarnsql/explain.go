@@ -80,6 +80,9 @@ func (r *reference) describe(b *strings.Builder) {
 	}
 	b.WriteString("\n  snapshot " + strconv.FormatInt(r.pinned, 10) + ": " + count(len(r.scan.splits), "split") + ", " +
 		count(files, "file") + ", at most " + count(int(r.scan.rows), "row") + "\n")
+	if n := r.scan.plain.files; n > 0 {
+		b.WriteString("  DuckDB reads " + count(n, "file") + " by itself: no row of " + count(int(r.scan.plain.rows), "row") + " needs a merge\n")
+	}
 	if r.scan.where != nil {
 		b.WriteString("  pushed down: " + predicateText(r.scan.where, r.scan.fields, false) + "\n")
 	}

@@ -27,3 +27,7 @@ func PlainExec(db *DB, sql string) error {
 	defer mapping.Disconnect(&conn)
 	return execute(conn, sql)
 }
+
+// ReadPlainFrom sets from how many rows on DuckDB reads the files of a table by
+// itself that need no merge.
+func ReadPlainFrom(db *DB, rows int64) { db.engine.plain.least = rows }

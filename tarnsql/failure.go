@@ -48,12 +48,19 @@ func (f failure) error(op string, source *edited) error {
 	if !ok {
 		kind = tarnerr.Invalid
 	}
+	if f.Type == "IO" && noFile.MatchString(f.Message) {
+		kind = tarnerr.NotFound
+	}
 	// DuckDB's own advice is about settings that are locked here.
 	cause, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n\nPossible solutions")
 	err := tarnerr.New(kind, op, shorten(blankLines.ReplaceAllString(cause, "\n")))
 	switch f.Type {
 	case "Out of Memory":
 		err = err.WithHint("Raise the memory limit of SQL, or give it a temporary directory with room.")
+	case "IO":
+		if kind == tarnerr.NotFound {
+			err = err.WithHint("The snapshot may have expired while it was read.")
+		}
 	case "Permission":
 		err = err.WithHint("SQL reads the tables of the catalog alone; import files with `tarn table import`.")
 	}
@@ -62,6 +69,8 @@ func (f failure) error(op string, source *edited) error {
 	}
 	return withPlace(err, source, f.position())
 }
+
+var noFile = regexp.MustCompile(`No files found that match|No such file or directory`)
 
 // shorten cuts a list of all the functions there are.
 func shorten(cause string) string {

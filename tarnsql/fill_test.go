@@ -91,7 +91,7 @@ func through(t *testing.T, e *engine, typ types.Type, values []types.Value) ([]t
 func TestTypesThatFewTablesHave(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
-	e, err := openEngine(Options{TempDir: t.TempDir(), Allocator: mem, Threads: 1})
+	e, err := openEngine(Options{TempDir: t.TempDir(), Allocator: mem, Threads: 1}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // What is pushed down, in words. The tables a and b have the same columns.
 func TestWhatIsPushedDown(t *testing.T) {
-	e, err := openEngine(Options{TempDir: t.TempDir()})
+	e, err := openEngine(Options{TempDir: t.TempDir()}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

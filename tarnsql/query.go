@@ -16,6 +16,7 @@ const pinAttempts = 20
 
 // query runs a SELECT. With into, its columns are cast to those of a table.
 func (db *DB) query(ctx context.Context, source *edited, into []types.Field) (*Rows, error) {
+	began := db.engine.env.Now()
 	prefix, source := explainPrefix(source)
 	tree, err := db.engine.serialize(ctx, source)
 	if err != nil {
@@ -34,6 +35,9 @@ func (db *DB) query(ctx context.Context, source *edited, into []types.Field) (*R
 	if err := pin(ctx, found); err != nil {
 		return nil, err
 	}
+	for _, r := range found.references {
+		db.engine.plain.take(ctx, r.scan)
+	}
 	st, cancel := db.engine.newStatement(ctx)
 	text := found.rewrite(func(r *reference) int64 { return st.add(r.scan) })
 	if prefix != "" {
@@ -44,9 +48,13 @@ func (db *DB) query(ctx context.Context, source *edited, into []types.Field) (*R
 		return nil, err
 	}
 	q.into = into
+	planning := db.engine.env.Now().Sub(began)
 	rows, err := q.start()
-	if err == nil && prefix != "" {
-		db.addTables(rows, found)
+	if err == nil {
+		rows.planning = planning
+		if prefix != "" {
+			db.addTables(rows, found)
+		}
 	}
 	return rows, err
 }
@@ -62,7 +70,7 @@ func (db *DB) resolve(ctx context.Context, found *survey) error {
 		if at, _, err := db.target(r.parts); err == nil {
 			r.catalog = at.catalog
 		}
-		r.scan = &scan{table: t, fields: t.Schema().Fields, system: t.Name().System != ""}
+		r.scan = &scan{table: t, fields: t.Schema().Fields, schema: t.Schema().ID, system: t.Name().System != ""}
 		if r.travel == nil {
 			continue
 		}
@@ -73,7 +81,7 @@ func (db *DB) resolve(ctx context.Context, found *survey) error {
 		if err != nil {
 			return withPlace(err, found.source, r.from)
 		}
-		r.scan.fields = at.Fields
+		r.scan.fields, r.scan.schema = at.Fields, at.ID
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ func (db *DB) Progress() Progress {
 	defer e.mu.Unlock()
 	var p Progress
 	for _, s := range e.scans {
-		s.meter.into(&p, s.rows) // of the others DuckDB does not tell
+		s.meter.into(&p, s.ownRows()) // of the others DuckDB does not tell
 	}
 	return p
 }

@@ -70,6 +70,8 @@ func (s *survey) walk(v any, ctes []string) {
 			return
 		case "SELECT_NODE":
 			s.selects = append(s.selects, n)
+		case "TABLE_FUNCTION":
+			s.call(n)
 		case "RECURSIVE_CTE_NODE":
 			ctes = append(slices.Clip(ctes), strings.ToLower(n.text("cte_name")))
 		case "COLUMN_REF":
@@ -194,7 +196,7 @@ func (s *survey) token(i int) sqltext.Token {
 func (s *survey) rewrite(number func(*reference) int64) *edited {
 	var edits []edit
 	for _, r := range s.references {
-		with := scanFunction + "(" + itoa(int(number(r))) + ")"
+		with := r.scan.text(number(r))
 		if r.alias == "" {
 			with += " AS " + quoteName(r.name())
 		}

@@ -24,9 +24,12 @@ type scan struct {
 	fields    []types.Field
 	where     expr.Expr // rows that do not match need not come
 	snapshot  int64     // named by AT, 0 = latest
+	schema    int64     // id of the schema that fields are of
 	splits    []table.Split
-	rows      int64 // estimate
-	system    bool  // a system table, which has no splits
+	rows      int64 // in the files of splits
+	plain     plainScan
+	own       []table.Split // what is not among plain
+	system    bool          // a system table, which has no splits
 	meter     meter
 }
 
@@ -59,8 +62,14 @@ func (s *statement) failure() error {
 
 func (s *scan) fail(err error) string { return s.statement.fail(err) }
 
+// ownRows are the rows of what DuckDB does not read by itself.
+func (s *scan) ownRows() int64 { return s.rows - s.plain.rows }
+
 // columns are the names to read and where each wanted column lies in the batches.
+// Where rows are only counted there are no names: of files that need no merge
+// nothing is read then.
 func (s *scan) columns(wanted []int) (names []string, at []int) {
+	names = []string{}
 	place := map[int]int{}
 	for _, c := range wanted {
 		if c < 0 || c >= len(s.fields) {
@@ -75,41 +84,38 @@ func (s *scan) columns(wanted []int) (names []string, at []int) {
 		}
 		at = append(at, p)
 	}
-	if len(names) == 0 {
-		names = []string{s.fields[s.narrowest()].Name}
-	}
 	return names, at
 }
 
-// narrowest is the column that costs least to read where only rows are counted.
-func (s *scan) narrowest() int {
-	best, rank := 0, 100
-	for i, f := range s.fields {
-		r := int(f.Type.Root)
-		switch {
-		case f.Type.IsNested():
-			r = 90
-		case f.Type.IsString() || f.Type.IsBytes():
-			r = 80
-		}
-		if r < rank {
-			best, rank = i, r
-		}
-	}
-	return best
-}
-
-// scanRun is one execution of a scan: DuckDB's threads draw splits from it.
+// scanRun is one execution of a scan: DuckDB's threads draw pieces from it.
 type scanRun struct {
 	*scan
-	names []string
-	at    []int // wanted column → column of the batch, -1 for none
-	next  atomic.Int64
+	names  []string
+	at     []int // wanted column → column of the batch, -1 for none
+	pieces []table.Split
+	next   atomic.Int64
 }
+
+const (
+	// minPiece is how many rows a piece of a file has at least: opening a file
+	// again for less costs more than threads that wait.
+	minPiece = 100_000
+	// perThread is how many pieces there are for a thread, so that all end at about
+	// the same time.
+	perThread = 4
+)
 
 func newRun(s *scan, wanted []int) *scanRun {
 	r := &scanRun{scan: s}
 	r.names, r.at = s.columns(wanted)
+	rows := max(minPiece, s.ownRows()/int64(perThread*s.statement.threads))
+	for _, split := range s.own {
+		if len(r.names) == 0 {
+			r.pieces = append(r.pieces, split)
+		} else {
+			r.pieces = append(r.pieces, split.Pieces(rows)...)
+		}
+	}
 	return r
 }
 
@@ -118,7 +124,7 @@ func (r *scanRun) units() int {
 	if r.system {
 		return 1
 	}
-	return len(r.splits)
+	return len(r.pieces)
 }
 
 func (r *scanRun) threads() int { return max(1, min(r.units(), r.statement.threads)) }
@@ -128,7 +134,7 @@ type source struct {
 	reader table.Reader
 	batch  arrow.RecordBatch
 	from   int
-	left   int64 // rows in the files of the split that have not come yet
+	left   int64 // rows in the files of the piece that have not come yet
 }
 
 // open opens the next piece, false when there is none.
@@ -143,10 +149,10 @@ func (r *scanRun) open(s *source) (bool, error) {
 	if r.system {
 		s.reader, err = r.table.Scan(ctx, req)
 	} else {
-		// Threads without a split of their own help to read the columns of the others'.
+		// Threads without a piece of their own help to read the columns of the others'.
 		req.Workers = max(1, r.statement.threads/r.units())
-		s.left = r.splits[n].RowCount()
-		s.reader, err = r.table.Read(ctx, req, r.splits[n])
+		s.left = r.pieces[n].RowCount()
+		s.reader, err = r.table.Read(ctx, req, r.pieces[n])
 	}
 	return err == nil, err
 }
