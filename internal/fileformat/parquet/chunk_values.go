@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -149,5 +148,5 @@ func (w *chunkWriter) addTexts(offsets []int32, data []byte, v *leafValues) boun
 		})
 		p.buf = out
 	}
-	return bounds{known: true, textLo: bytes.Clone(t.lo), textHi: bytes.Clone(t.hi)}
+	return bounds{known: true, textLo: append([]byte{}, t.lo...), textHi: append([]byte{}, t.hi...)}
 }

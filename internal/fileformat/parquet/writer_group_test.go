@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
@@ -229,6 +230,20 @@ func TestArrowGoReadsOurFiles(t *testing.T) {
 			data := content(t, fs)
 			sameRows(t, tarnCells(t, data, fileformat.ReadRequest{}), arrowGoCells(t, data))
 		}
+	}
+}
+
+// Texts that are all empty have bounds, even where their array has no bytes at all.
+func TestBoundsOfEmptyTexts(t *testing.T) {
+	fields := []types.Field{field(0, "s", "STRING")}
+	offsets := memory.NewBufferBytes(make([]byte, 4*4))
+	data := array.NewData(arrow.BinaryTypes.String, 3, []*memory.Buffer{nil, offsets, nil}, nil, 0, 0)
+	fs, s := write(t, fields, fileformat.WriteOptions{}, recordOf(fields, array.NewStringData(data)))
+	if c := s.Columns[0]; c.Min != "" || c.Max != "" || c.NullCount != 0 {
+		t.Errorf("%+v", c)
+	}
+	if st := open(t, fs, nil).meta.groups[0].columns[0].stats; st.min == nil || st.max == nil {
+		t.Error("no bounds in the footer")
 	}
 }
 
