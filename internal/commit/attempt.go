@@ -323,6 +323,11 @@ func (t *tries) lastLook(ctx context.Context, cause error) (*snapshot.Snapshot, 
 		}
 	}
 	if err == nil && !t.inDoubt() {
+		if kind := tarnerr.KindOf(cause); kind == tarnerr.Ambiguous || kind == tarnerr.CommitStateUnknown {
+			// It is known by now: others hold the ids that were tried.
+			cause = tarnerr.Wrap(tarnerr.Contention, "publishing snapshot", cause, "snapshot", idOf(t.base)+1).
+				WithHint("Other writers were faster. Commit again later.")
+		}
 		return nil, cause
 	}
 	if err == nil {

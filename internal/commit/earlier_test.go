@@ -91,6 +91,34 @@ func (e everySleep) Sleep(ctx context.Context, d time.Duration) error {
 	return e.Env.Sleep(ctx, d)
 }
 
+// The last try is in doubt, and its id turns out to be another's: the commit has
+// failed for certain, and says so in a word that does.
+func TestLastDoubtIsALostRace(t *testing.T) {
+	ctx := context.Background()
+	fs := prepared(t, mem.ObjectStore, false)
+	tb := open(t, fs, place, seeded(5))
+	messages, err := tb.prepare(ctx, "b", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb.opts.CommitMaxRetries = 0
+	tb.pub = publishFunc(func() (commit.Outcome, error) {
+		other := open(t, fs, place, seeded(9))
+		other.put(other.committer(), "other", 1, "o", 9)
+		return commit.Unknown, tarnerr.New(tarnerr.Ambiguous, "publishing snapshot", "by the test")
+	})
+	r, err := tb.committer().Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: messages})
+	if tarnerr.KindOf(err) != tarnerr.Contention || r.Status != commit.Failed || r.Reason != "contention" {
+		t.Errorf("%v, %+v", err, r)
+	}
+	check(t, fs, 0)
+}
+
+// publishFunc is a function as a publisher.
+type publishFunc func() (commit.Outcome, error)
+
+func (f publishFunc) Publish(context.Context, commit.Publication) (commit.Outcome, error) { return f() }
+
 // abandoned leaves a commit of messages in doubt, whose snapshot has landed or
 // comes late.
 func abandoned(t *testing.T, fs *mem.FS, id int64, messages []*commitmsg.Message, landed bool) (late func()) {
