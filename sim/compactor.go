@@ -39,7 +39,7 @@ type compactor struct {
 type compaction struct {
 	wait   time.Duration
 	bucket int // which of the buckets that can be compacted
-	skip   int // so many of the files of level 0 stay, the oldest ones
+	files  int // a bit for each file of level 0 that is taken, the oldest first
 	again  int // so often the same messages are committed again when nobody knows
 }
 
@@ -50,7 +50,7 @@ func newCompactor(name string, c *choices) *compactor {
 	j := &compactor{name: name}
 	for range c.between(2, 4) {
 		j.plans = append(j.plans, compaction{
-			wait: time.Duration(c.between(0, 100)) * time.Millisecond, bucket: c.below(4), skip: c.below(3), again: c.below(3),
+			wait: time.Duration(c.between(0, 100)) * time.Millisecond, bucket: c.below(4), files: pick(c, 0b111111, c.below(64)), again: c.below(3),
 		})
 	}
 	return j
@@ -111,15 +111,16 @@ func (p *process) compact(plan compaction) (*commitmsg.Message, error) {
 		return cmp.Or(-cmp.Compare(a.File.Level, b.File.Level), cmp.Compare(a.File.MinSequence, b.File.MinSequence), strings.Compare(a.File.FileName, b.File.FileName))
 	})
 	var chosen []manifest.Entry
-	skip := plan.skip
+	level0 := 0
 	for _, e := range files {
-		if e.File.Level == 0 && skip > 0 {
-			skip--
-			continue
+		if e.File.Level > 0 || plan.files>>(level0%6)&1 == 1 {
+			chosen = append(chosen, e)
 		}
-		chosen = append(chosen, e)
+		if e.File.Level == 0 {
+			level0++
+		}
 	}
-	if len(chosen) < 2 {
+	if len(chosen) == 0 || len(chosen) == 1 && (!s.HasPrimaryKey() || chosen[0].File.Level > 0) {
 		return nil, nil
 	}
 	after, err := p.rewrite(opts, chosen, func(rows []numbered) []numbered {

@@ -46,7 +46,7 @@ func (g *gate) run(ctx context.Context, method, path string, effect func() error
 		return effect() // refuses before anything is asked of the storage
 	}
 	c := &call{
-		p: g.p, method: method, path: path, late: late,
+		p: g.p, client: clientIn(ctx), method: method, path: path, late: late,
 		changes: faultio.Call{Method: method}.Changes(), verdict: make(chan verdict, 1),
 	}
 	s := g.p.s.scheduler
@@ -128,7 +128,7 @@ func (g *gate) Create(ctx context.Context, path string) (w fileio.Writer, err er
 	if err != nil {
 		return nil, err
 	}
-	return &gateWriter{w, g, path}, nil
+	return &gateWriter{w, g, path, context.WithValue(context.Background(), clientKey{}, clientIn(ctx))}, nil
 }
 
 // CreateIfAbsent implements fileio.FileIO.
@@ -209,10 +209,11 @@ type gateWriter struct {
 	inner fileio.Writer
 	g     *gate
 	path  string
+	ctx   context.Context // of all calls: they have none of their own
 }
 
 func (w *gateWriter) Write(p []byte) (n int, err error) {
-	err = w.g.run(context.Background(), "write", w.path, func() error {
+	err = w.g.run(w.ctx, "write", w.path, func() error {
 		n, err = w.inner.Write(p)
 		return err
 	}, nil)
@@ -220,9 +221,9 @@ func (w *gateWriter) Write(p []byte) (n int, err error) {
 }
 
 func (w *gateWriter) Close() error {
-	return w.g.run(context.Background(), "close", w.path, func() error { return w.inner.Close() }, nil)
+	return w.g.run(w.ctx, "close", w.path, func() error { return w.inner.Close() }, nil)
 }
 
 func (w *gateWriter) Abort() error {
-	return w.g.run(context.Background(), "abort", w.path, func() error { return w.inner.Abort() }, nil)
+	return w.g.run(w.ctx, "abort", w.path, func() error { return w.inner.Abort() }, nil)
 }

@@ -53,11 +53,3 @@ func (m *model) state() state {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.s, b.s) })
 	return stateOf(rows)
 }
-
-func (m *model) clone() *model {
-	out := newModel(m.keyed)
-	for k, r := range m.rows {
-		out.rows[k] = r
-	}
-	return out
-}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,17 +26,27 @@ type process struct {
 	ctx    context.Context
 	fio    *gate
 	env    env.Env
-	died   chan struct{}
-	dead   atomic.Bool
-	once   sync.Once
+	end    *end
 	op     *op
 	table  table.Table
+	// client is the number of a part of the process that works beside others; whole
+	// is the process then.
+	client int
+	whole  *process
+}
+
+// end is the death of a process, which all parts of it share.
+type end struct {
+	died chan struct{}
+	dead atomic.Bool
+	once sync.Once
 }
 
 // op is one piece of work of a process. Every file is made in one.
 type op struct {
 	name   string
 	faults atomic.Int64 // calls that failed in it
+	sleeps atomic.Int64 // waits of the program under test
 	// open means that the work did not come to an end that tells: its process
 	// died, nobody knows what it did, or its files were left on purpose.
 	open atomic.Bool
@@ -44,7 +55,7 @@ type op struct {
 // newProcess starts a life of a job.
 func (s *simulation) newProcess(j *jobState, life int) *process {
 	p := &process{
-		s: s, name: j.name, number: j.number, mortal: life < lives, died: make(chan struct{}),
+		s: s, name: j.name, number: j.number, mortal: life < lives, end: &end{died: make(chan struct{})},
 	}
 	if life > 1 {
 		p.name = fmt.Sprintf("%s.%d", j.name, life)
@@ -60,19 +71,52 @@ func (s *simulation) newProcess(j *jobState, life int) *process {
 // lives is how often a process starts at most.
 const lives = 4
 
-// begin starts the next piece of work.
-func (p *process) begin(name string) *op {
-	p.op = &op{name: p.name + " " + name}
-	return p.op
+type clientKey struct{}
+
+// clientOf is a part of the process that works beside others.
+func (p *process) clientOf(client int, name string) *process {
+	c := *p
+	c.client, c.whole = client, p
+	c.ctx = context.WithValue(p.ctx, clientKey{}, client)
+	if c.name = name; p.name != p.s.scenario.jobs[p.number].title() { // a later life
+		c.name += strings.TrimPrefix(p.name, p.s.scenario.jobs[p.number].title())
+	}
+	return &c
 }
 
-func (p *process) isDead() bool { return p.dead.Load() }
+// clientIn is the part of a process that a call comes from, 0 when unknown.
+func clientIn(ctx context.Context) int {
+	n, _ := ctx.Value(clientKey{}).(int)
+	return n
+}
+
+// begin starts the next piece of work. Parts of a process begin one at a time: so
+// they draw from the process's chance in an order that the seed decides.
+func (p *process) begin(name string) {
+	if p.whole != nil {
+		_ = p.fio.run(p.ctx, pass, p.name, func() error { return nil }, nil)
+	}
+	p.op = &op{name: p.name + " " + name}
+}
+
+// pass is the method of a call that asks nothing of the storage.
+const pass = "pass"
+
+// leaveOpen notes that the work at hand does not come to an end that tells.
+func (p *process) leaveOpen() {
+	p.op.open.Store(true)
+	if p.whole != nil {
+		p.whole.op.open.Store(true)
+	}
+}
+
+func (p *process) isDead() bool { return p.end.dead.Load() }
 
 func (p *process) die() {
-	p.once.Do(func() {
+	p.end.once.Do(func() {
 		p.op.open.Store(true)
-		p.dead.Store(true)
-		close(p.died)
+		p.end.dead.Store(true)
+		close(p.end.died)
 	})
 }
 
@@ -91,6 +135,9 @@ func (p *process) wrong(format string, args ...any) { p.s.trace.wrong(p, format,
 
 // open opens the table, again when the storage fails.
 func (p *process) open() bool {
+	if p.table != nil { // by the process of which this is a part
+		return !p.isDead()
+	}
 	for range 8 {
 		if p.isDead() {
 			return false
@@ -109,7 +156,7 @@ func (p *process) open() bool {
 
 // pause lets the process sleep a little; false when it has died.
 func (p *process) pause(d time.Duration) bool {
-	return p.env.Sleep(p.ctx, d) == nil && !p.isDead()
+	return !p.isDead() && p.s.scheduler.sleep(p.ctx, d, p.end.died) == nil && !p.isDead()
 }
 
 // processEnv is chance from the seed and time from the bubble.
@@ -124,5 +171,6 @@ func (e *processEnv) Sleep(ctx context.Context, d time.Duration) error {
 	if e.p.isDead() {
 		return errCrashed
 	}
-	return e.p.s.scheduler.sleep(ctx, d, e.p.died)
+	e.p.op.sleeps.Add(1)
+	return e.p.s.scheduler.sleep(ctx, d, e.p.end.died)
 }

@@ -19,7 +19,7 @@ type reader struct {
 // seen is what one scan returned.
 type seen struct {
 	called, ended int64
-	rows          state
+	rows          []row
 }
 
 func newReader(name string, c *choices) *reader {
@@ -54,7 +54,7 @@ func (r *reader) run(p *process) (again bool) {
 			}
 			continue
 		}
-		p.say("sees", rows)
+		p.say("sees", stateOf(rows))
 		p.s.mu.Lock()
 		p.s.scans = append(p.s.scans, seen{called, p.s.scheduler.steps.Load() + 1, rows})
 		p.s.mu.Unlock()
@@ -63,20 +63,20 @@ func (r *reader) run(p *process) (again bool) {
 }
 
 // scan reads a table.
-func scan(ctx context.Context, t table.Table, what table.Scan) (state, error) {
+func scan(ctx context.Context, t table.Table, what table.Scan) ([]row, error) {
 	r, err := t.Scan(ctx, what)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer r.Close()
 	var rows []row
 	for {
 		rec, err := r.Next(ctx)
 		if err == io.EOF {
-			return stateOf(rows), nil
+			return rows, nil
 		}
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		rows = append(rows, rowsIn(rec)...)
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/tarnlake/tarn/fileio/mem"
@@ -24,7 +23,7 @@ type scenario struct {
 	options     map[string]string
 	rates       rates
 	jobs        []job
-	operations  int // commits planned
+	operations  int // commits and scans planned
 	writers     int
 }
 
@@ -38,7 +37,9 @@ type row struct {
 	v string
 }
 
-func (r row) String() string { return fmt.Sprintf("%s/%d=%s@%d", r.p, r.k, r.v, r.s) }
+func (r row) String() string {
+	return r.p + "/" + strconv.FormatInt(r.k, 10) + "=" + r.v + "@" + strconv.FormatInt(r.s, 10)
+}
 
 var partitions = []string{"a", "b"}
 
@@ -67,22 +68,50 @@ func layOut(c *choices) *scenario {
 		forced: int64(c.between(20, 150)),
 	}
 	rows := &rowSource{c: c, keyed: sc.keyed}
-	sc.writers = c.between(3, 4)
-	for i := range sc.writers {
-		w := newWriter("w"+strconv.Itoa(i+1), c, rows)
-		sc.operations += len(w.units)
-		sc.jobs = append(sc.jobs, w)
+	// Most runs are small, so that many can be made; some are large.
+	large := c.below(8) == 0
+	add := func(j job, operations int) {
+		sc.jobs = append(sc.jobs, j)
+		sc.operations += operations
 	}
 	for i := range c.between(0, 2) {
-		sc.jobs = append(sc.jobs, newCompactor("c"+strconv.Itoa(i+1), c))
+		j := newCompactor("c"+strconv.Itoa(i+1), c)
+		add(j, len(j.plans))
 	}
 	if c.percent(50) {
-		sc.jobs = append(sc.jobs, newOverwriter("o", c, rows, sc.partitioned))
+		j := newOverwriter("o", c, rows, sc.partitioned)
+		add(j, len(j.plans))
 	}
 	if !sc.keyed && c.percent(50) {
-		sc.jobs = append(sc.jobs, newRemover("d", c))
+		j := newRemover("d", c)
+		add(j, len(j.plans))
 	}
-	sc.jobs = append(sc.jobs, newReader("r", c))
+	r := newReader("r", c)
+	add(r, len(r.waits))
+	sc.writers = 3
+	if large {
+		sc.writers = 4
+	}
+	var writers []*writer
+	for i := range sc.writers {
+		units := c.between(2, 3)
+		if large {
+			units = c.between(4, 5)
+		}
+		if left := minOperations - sc.operations; i == sc.writers-1 && units < left {
+			units = left
+		}
+		writers = append(writers, newWriter("w"+strconv.Itoa(i+1), units, c, rows))
+		sc.operations += units
+	}
+	if c.percent(30) { // two or more of them in one process
+		n := c.between(2, len(writers))
+		add(newCrowd("p", writers[:n]...), 0)
+		writers = writers[n:]
+	}
+	for _, w := range writers {
+		add(w, 0)
+	}
 	return sc
 }
 
@@ -113,13 +142,18 @@ type rowSource struct {
 	last  int64
 }
 
+// minOperations is how many commits and scans a run has at least.
+const minOperations = 10
+
 // keys is how many keys a partition of a key table has: few, so that writers meet.
 const keys = 4
 
 func (r *rowSource) rows(n int) []row {
 	out := make([]row, n)
 	for i := range out {
-		r.last++
+		if r.last++; r.last >= maxRows {
+			panic("a run writes more rows than a row set holds")
+		}
 		out[i] = row{p: partitions[r.c.below(len(partitions))], k: r.last, s: r.last, v: "v" + strconv.FormatInt(r.last, 10)}
 		if r.keyed {
 			out[i].k = int64(r.c.below(keys))

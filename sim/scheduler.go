@@ -16,6 +16,7 @@ import (
 // call is a storage call that waits to be admitted.
 type call struct {
 	p      *process
+	client int // part of the process
 	method string
 	path   string
 	// late makes the call's effect on the storage when its process no longer
@@ -82,7 +83,7 @@ func (s *scheduler) run() {
 		waiting, working, asleep := len(s.waiting), s.working, s.asleep
 		s.mu.Unlock()
 		switch {
-		case working == 0:
+		case working == 0 && waiting == 0 && asleep == 0:
 			return
 		case s.steps.Load() > maxSteps:
 			s.stop()
@@ -133,7 +134,7 @@ func (s *scheduler) choose() *call {
 }
 
 func inOrder(a, b *call) int {
-	return cmp.Or(cmp.Compare(a.p.number, b.p.number), cmp.Compare(a.method, b.method), cmp.Compare(a.path, b.path))
+	return cmp.Or(cmp.Compare(a.p.number, b.p.number), cmp.Compare(a.client, b.client), cmp.Compare(a.method, b.method), cmp.Compare(a.path, b.path))
 }
 
 func (s *scheduler) take(i int) *call {
@@ -166,6 +167,9 @@ func (s *scheduler) admit(c *call) {
 // decide draws a call's fate.
 func (s *scheduler) decide(c *call) verdict {
 	var v verdict
+	if c.method == pass {
+		return v
+	}
 	atomic := c.method == "create-if-absent"
 	roll := s.c.below(1000)
 	faulty := roll < s.rates.fault || atomic && s.c.percent(s.rates.publish)

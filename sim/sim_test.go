@@ -16,6 +16,7 @@ import (
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation of this seed alone")
 	seeds     = flag.Int("seeds", 0, "run so many seeds, from 1 on")
+	cores     = flag.Int("cores", runtime.GOMAXPROCS(0), "run so many seeds at a time")
 	failures  = flag.Uint64("failures", 3, "stop after so many runs have failed")
 	traceFile = flag.String("trace", "", "repeat the run whose trace is in this file")
 	traceDir  = flag.String("traces", os.TempDir(), "write traces of failed runs into this directory")
@@ -49,7 +50,7 @@ func TestSeeds(t *testing.T) {
 		n = uint64(*seeds)
 	}
 	var next, failed atomic.Uint64
-	for i := range runtime.GOMAXPROCS(0) {
+	for i := range *cores {
 		t.Run(fmt.Sprint("core ", i), func(t *testing.T) {
 			t.Parallel()
 			for failed.Load() < *failures {
@@ -62,7 +63,7 @@ func TestSeeds(t *testing.T) {
 					failed.Add(1)
 					fail(t, r)
 				}
-				if r.Writers < 3 || r.Operations < 10 || r.Faults < 1 {
+				if r.Writers < 3 || r.Operations < minOperations || r.Faults < 1 {
 					t.Errorf("%v: %d writers and %d operations; want 3 writers, 10 operations and a fault at least", r, r.Writers, r.Operations)
 				}
 			}

@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/binary"
 	"encoding/hex"
@@ -29,7 +30,8 @@ type trace struct {
 
 // traced is a line of a process.
 type traced struct {
-	number    int
+	process   int
+	client    int
 	text      string
 	violation bool
 }
@@ -48,17 +50,17 @@ func (t *trace) call(step int64, c *call, end string) {
 		b = append(b, ": "...)
 		b = append(b, end...)
 	}
-	t.wait(traced{number: c.p.number, text: string(append(b, '\n'))})
+	t.wait(traced{process: c.p.number, client: c.client, text: string(append(b, '\n'))})
 }
 
 // line notes what a process did or was told.
 func (t *trace) line(p *process, words ...any) {
-	t.wait(traced{number: p.number, text: "    " + p.name + ": " + fmt.Sprintln(words...)})
+	t.wait(traced{process: p.number, client: p.client, text: "    " + p.name + ": " + fmt.Sprintln(words...)})
 }
 
 // wrong notes that something is wrong in a process.
 func (t *trace) wrong(p *process, format string, args ...any) {
-	t.wait(traced{number: p.number, text: p.name + ": " + fmt.Sprintf(format, args...), violation: true})
+	t.wait(traced{process: p.number, client: p.client, text: p.name + ": " + fmt.Sprintf(format, args...), violation: true})
 }
 
 func (t *trace) wait(line traced) {
@@ -88,7 +90,9 @@ func (t *trace) violation(text string) {
 func (t *trace) settle() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	slices.SortStableFunc(t.waiting, func(a, b traced) int { return a.number - b.number })
+	slices.SortStableFunc(t.waiting, func(a, b traced) int {
+		return cmp.Or(a.process-b.process, a.client-b.client)
+	})
 	for _, l := range t.waiting {
 		if l.violation {
 			t.violation(l.text)

@@ -86,7 +86,7 @@ func (s *simulation) told(p *process, n *commitName, status table.Status, words 
 		u.ended = s.scheduler.steps.Load() + 1
 	}
 	if status == table.Unknown {
-		p.op.open.Store(true)
+		p.leaveOpen()
 	}
 	p.say(append([]any{n, status}, words...)...)
 }

@@ -42,11 +42,11 @@ const (
 	batchKept               // keeps what Prepare gave
 )
 
-func newWriter(name string, c *choices, rows *rowSource) *writer {
+func newWriter(name string, units int, c *choices, rows *rowSource) *writer {
 	w := &writer{
 		name: name, style: style(c.below(4)), patience: c.between(1, 6), restarts: c.percent(30),
 	}
-	for range c.between(4, 5) {
+	for range units {
 		w.units = append(w.units, &unit{what: "append", rows: rows.rows(c.between(1, 3))})
 	}
 	return w
@@ -64,7 +64,7 @@ func (w *writer) run(p *process) (again bool) {
 		u := w.units[w.at]
 		p.begin(fmt.Sprintf("unit %d", w.at+1))
 		if w.tries > 0 {
-			p.op.open.Store(true) // files of an earlier try may be there
+			p.leaveOpen() // files of an earlier try may be there
 		}
 		status := w.commit(p, u)
 		if p.isDead() {
@@ -111,7 +111,7 @@ func (w *writer) abort(p *process) {
 	}
 	if err := p.table.AbortMessages(p.ctx, w.kept); err != nil {
 		p.say("abort:", err)
-		p.op.open.Store(true)
+		p.leaveOpen()
 	}
 	w.kept, w.user = nil, ""
 }
@@ -275,6 +275,12 @@ func (p *process) outcome(name *commitName, r *table.CommitReport, err error) ta
 	}
 	name.nothing = status == table.Succeeded && r != nil && len(r.Snapshots) == 0 && !r.Already
 	p.s.told(p, name, status, words...)
+	if tries := 0; reason == "conflict" && p.op.faults.Load() == 0 && r != nil {
+		// Only what was tried and lost, or undone, is tried again (P5).
+		if tries = len(r.Attempts); p.op.sleeps.Load() > int64(tries) {
+			p.wrong("%v waited %d times to try again after %d tries that ended in no conflict", name, p.op.sleeps.Load(), tries)
+		}
+	}
 	if !p.isDead() && status == table.Failed && !slices.Contains(name.unit.mayFail(), reason) {
 		p.wrong("%v failed: %v", name, err)
 	}

@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// bug is a mistake that the simulation must find. It is made in a copy of the
+// sources, which the compiler takes in their place: the program itself knows
+// nothing of it. Where the sources have moved on, the test says so; put the same
+// mistake where its place is now.
+type bug struct {
+	name  string
+	edits []edit
+}
+
+// edit replaces old, which stands once in a package, by new. In new, PLANTED is
+// true in runs of the bug.
+type edit struct{ pkg, old, new string }
+
+var bugs = []bug{
+	{"a retry after doubt does not look for its own snapshot (P7)", []edit{{"internal/commit",
+		"if !t.inDoubt() && t.earlier == nil {",
+		"if PLANTED || !t.inDoubt() && t.earlier == nil {"}}},
+	{"a failure before any effect makes an earlier doubt forgotten", []edit{{"internal/commit",
+		"b.doubtful = b.doubtful || inDoubt(err)",
+		"b.doubtful = !PLANTED && b.doubtful || inDoubt(err)"}}},
+	{"metadata is deleted although nobody knows whether the commit landed (P13)", []edit{{"internal/commit",
+		"if landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {",
+		"if !PLANTED && landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {"}}},
+	{"data files are deleted although nobody knows whether the commit landed", []edit{
+		{"table/paimon",
+			"if err != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {",
+			"if err != nil && (PLANTED || tarnerr.KindOf(err) != tarnerr.CommitStateUnknown) {"},
+		{"internal/commit", "if c.doubtful.has(name) {", "if !PLANTED && c.doubtful.has(name) {"}}},
+	{"a publish without a reply that is not there yet counts as not made", []edit{{"internal/commit",
+		"case kind == tarnerr.Ambiguous:\n\t\treturn Unknown, tarnerr.Trace(op, err,",
+		"case PLANTED && tarnerr.KindOf(readErr) == tarnerr.NotFound:\n\t\treturn Unknown, tarnerr.Wrap(tarnerr.Unavailable, op, err)\n\tcase kind == tarnerr.Ambiguous:\n\t\treturn Unknown, tarnerr.Trace(op, err,"}}},
+	{"a commit that fails does not ask what an earlier process did", []edit{{"internal/commit",
+		"if t.gone || t.req.First ||",
+		"if PLANTED || t.gone || t.req.First ||"}}},
+	{"what an earlier process tried counts as not made when it is not there yet", []edit{{"internal/commit",
+		"case !t.begun || idOf(latest) <= t.first:",
+		"case !PLANTED && (!t.begun || idOf(latest) <= t.first):"}}},
+	{"the intent is not recorded", []edit{{"internal/commit",
+		"if t.intended && b.draft.intended && t.first >= t.promised {",
+		"if PLANTED || t.intended && b.draft.intended && t.first >= t.promised {"}}},
+	{"a lost race counts as won", []edit{{"internal/commit",
+		"case readErr == nil && bytes.Equal(there, data):",
+		"case readErr == nil && (PLANTED || bytes.Equal(there, data)):"}}},
+	{"the files an overwrite replaces are those of its first try (P4)", []edit{{"internal/commit",
+		"\tlive, err = b.live(ctx, base, filter, func(m manifest.FileMeta) bool { return w.replaces.mayHold(b.manifests, m) })",
+		"\tif live = plantedLive[w]; !PLANTED || live == nil {\n\t\tlive, err = b.live(ctx, base, filter, func(m manifest.FileMeta) bool { return w.replaces.mayHold(b.manifests, m) })\n\t\tplantedLive[w] = live\n\t}"},
+		{"internal/commit", "// on is the change to make", "var plantedLive = map[*work][]manifest.Entry{}\n\n// on is the change to make"}}},
+	{"what a retry is checked against does not follow an overwrite (P8)", []edit{
+		{"internal/commit", "func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, error) {",
+			"func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, error) {\n\tif PLANTED {\n\t\treturn true, nil\n\t}"}}},
+	{"files that a commit removes need not be there (check c)", []edit{{"internal/commit",
+		"if len(gone) == 0 {",
+		"if PLANTED || len(gone) == 0 {"}}},
+	{"key ranges of one level may overlap (check d)", []edit{{"internal/commit",
+		"if s.keys == nil {",
+		"if PLANTED || s.keys == nil {"}}},
+	{"a conflict is tried again (P5)", []edit{{"internal/commit",
+		"\treturn ch, refusal\n}",
+		"\tif PLANTED {\n\t\treturn ch, tryAgain{refusal, true}\n\t}\n\treturn ch, refusal\n}"}}},
+	{"a retry reuses merged manifests although others were merged or rolled back (P12)", []edit{{"internal/commit",
+		"n <= len(before) && sameFiles(before[:n], last.before) {",
+		"n <= len(before) && (PLANTED || sameFiles(before[:n], last.before)) {"}}},
+	{"the LATEST hint is trusted (L4)", []edit{{"internal/snapshot",
+		"\tif err != nil || hint == 0 {\n\t\treturn 0, err\n\t}\n\t// Snapshots follow",
+		"\tif err != nil || hint == 0 {\n\t\treturn 0, err\n\t}\n\tif PLANTED {\n\t\treturn hint, nil\n\t}\n\t// Snapshots follow"}}},
+	{"a restart filters one identifier too many (P15)", []edit{{"internal/commit",
+		"if id > last {",
+		"if PLANTED && id > last+1 || !PLANTED && id > last {"}}},
+	{"a commit that waited in a group is told that it is made", []edit{{"internal/commit",
+		"\treport.Ahead = turn.ahead\n\tdefer c.leave(ctx, turn)\n",
+		"\treport.Ahead = turn.ahead\n\tdefer c.leave(ctx, turn)\n\tif PLANTED && turn.ahead > 0 {\n\t\treturn nil, nil\n\t}\n"}}},
+}
+
+// plantedFile gives a package PLANTED's meaning: the number of the bug is in the
+// environment, so that one test binary serves them all.
+const plantedFile = `package %s
+
+import (
+	"os"
+	"strconv"
+)
+
+var plantedBug, _ = strconv.Atoi(os.Getenv("TARN_PLANTED_BUG"))
+
+func planted(n int) bool { return n == plantedBug }
+`
+
+// TestPlantedBugs: the simulation finds each bug, and none without them.
+func TestPlantedBugs(t *testing.T) {
+	if !full || testing.Short() {
+		t.Skip("builds the program once more, and takes its time")
+	}
+	dir := t.TempDir()
+	binary := plantBugs(t, dir)
+	for i := range len(bugs) + 1 {
+		name, seeds := "none", "200"
+		if i > 0 {
+			name, seeds = bugs[i-1].name, "4000"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(binary, "-test.run", "^TestSeeds$", "-seeds", seeds, "-failures", "1", "-cores", "1", "-traces", t.TempDir())
+			cmd.Env = append(os.Environ(), fmt.Sprintf("TARN_PLANTED_BUG=%d", i))
+			out, err := cmd.CombinedOutput()
+			if _, ok := err.(*exec.ExitError); err != nil && !ok {
+				t.Fatal(err)
+			}
+			found := err != nil
+			if found && !strings.Contains(string(out), "Trace: ") {
+				t.Fatalf("the simulation did not run:\n%s", out)
+			}
+			if found != (i > 0) {
+				t.Errorf("found: %v\n%s", found, out)
+			}
+			if found {
+				t.Log(firstLines(string(out), 3))
+			}
+		})
+	}
+}
+
+// plantBugs builds the tests of this package over sources with all bugs in them.
+func plantBugs(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := map[string]string{} // by path from the root
+	packages := map[string]bool{}
+	for i, b := range bugs {
+		for _, e := range b.edits {
+			if !packages[e.pkg] {
+				packages[e.pkg] = true
+				readPackage(t, root, e.pkg, sources)
+			}
+			var places []string
+			for file, text := range sources {
+				for range strings.Count(text, e.old) {
+					places = append(places, file)
+				}
+			}
+			if len(places) != 1 {
+				t.Fatalf("bug %q: these places of %s read\n\t%s\n%v\nPlant it where its one place is now.", b.name, e.pkg, e.old, places)
+			}
+			text := strings.ReplaceAll(e.new, "PLANTED", fmt.Sprintf("planted(%d)", i+1))
+			sources[places[0]] = strings.Replace(sources[places[0]], e.old, text, 1)
+		}
+	}
+	for p := range packages {
+		sources[p+"/planted.go"] = fmt.Sprintf(plantedFile, filepath.Base(p))
+	}
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for file, text := range sources {
+		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(copied, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(root, file)] = copied
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "sim.test")
+	if err := os.WriteFile(list, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "test", "-vet=off", "-c", "-overlay", list, "-o", binary, ".")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building with the bugs: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// readPackage reads the sources of a package, without its tests.
+func readPackage(t *testing.T, root, pkg string, into map[string]string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		into[pkg+"/"+filepath.Base(f)] = string(data)
+	}
+}
+
+func firstLines(s string, n int) string {
+	lines := strings.SplitN(s, "\n", n+1)
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}
