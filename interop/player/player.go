@@ -48,8 +48,10 @@ var operations = map[string]struct {
 	"rename_table": {(*player).rename, []string{"to"}},
 	"drop_table":   {(*player).drop, nil},
 	"write": {(*player).write, []string{
-		"rows", "mode", "user", "commit_id", "wait_compaction", "watermark", "properties", "options", "keep_writer"}},
-	"expect": {(*player).expect, []string{"rows", "filter", "project", "snapshot", "judge"}},
+		"rows", "mode", "user", "commit_id", "wait_compaction", "watermark", "properties", "options", "keep_writer", "overwrite"}},
+	"drop_partition": {(*player).dropPartitions, []string{"partitions"}},
+	"truncate":       {(*player).truncate, nil},
+	"expect":         {(*player).expect, []string{"rows", "filter", "project", "snapshot", "judge"}},
 	// The judge's tables need time between commits for time travel by time; here
 	// nothing depends on it.
 	"sleep_ms": {(*player).sleep, []string{"ms"}},

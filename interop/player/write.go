@@ -19,6 +19,7 @@ type writeOp struct {
 	Properties map[string]string   `json:"properties"`
 	Options    map[string]string   `json:"options"`
 	KeepWriter bool                `json:"keep_writer"`
+	Overwrite  *map[string]string  `json:"overwrite"` // values of partition columns, maybe none
 }
 
 func (p *player) write(ctx context.Context, id table.Identifier, text json.RawMessage) error {
@@ -35,16 +36,20 @@ func (p *player) write(ctx context.Context, id table.Identifier, text json.RawMe
 		return err
 	}
 	defer rows.Close()
-	if op.Mode == "batch" {
+	if op.Overwrite != nil || op.Mode == "batch" {
 		return writeBatch(ctx, t, op, rows)
 	}
 	return p.writeStream(ctx, t, op, rows)
 }
 
 func (op writeOp) tableOptions() table.WriteOptions {
-	return table.WriteOptions{
+	opts := table.WriteOptions{
 		User: op.User, Watermark: op.Watermark, Properties: maps.Clone(op.Properties), Options: maps.Clone(op.Options),
 	}
+	if op.Overwrite != nil {
+		opts.Overwrite = &table.Overwrite{Partition: *op.Overwrite}
+	}
+	return opts
 }
 
 func writeBatch(ctx context.Context, t table.Table, op writeOp, rows batch.Reader) error {
@@ -109,4 +114,28 @@ func copyRows(ctx context.Context, w batchWriter, rows batch.Reader) error {
 			return err
 		}
 	}
+}
+
+func (p *player) dropPartitions(ctx context.Context, id table.Identifier, text json.RawMessage) error {
+	op, err := decode[struct {
+		Partitions []map[string]string `json:"partitions"`
+	}](text)
+	if err != nil {
+		return err
+	}
+	t, err := p.cat.LoadTable(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = t.DropPartitions(ctx, op.Partitions, table.CommitOptions{})
+	return err
+}
+
+func (p *player) truncate(ctx context.Context, id table.Identifier, _ json.RawMessage) error {
+	t, err := p.cat.LoadTable(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = t.Truncate(ctx, table.CommitOptions{})
+	return err
 }
