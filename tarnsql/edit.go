@@ -89,7 +89,19 @@ func (e *edited) standard() *edited {
 	if edits == nil {
 		return e
 	}
-	return e.apply(edits)
+	return e.apply(apart(edits))
+}
+
+// apart leaves out edits of what another edit takes away.
+func apart(edits []edit) []edit {
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
+	out := edits[:0]
+	for _, d := range edits {
+		if len(out) == 0 || d.from >= out[len(out)-1].to {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // wrap puts text before and after.

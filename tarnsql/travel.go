@@ -59,7 +59,7 @@ func (db *DB) travelTo(ctx context.Context, source *edited, r *reference) (int64
 // the session.
 func (e *engine) instant(ctx context.Context, source *edited, t *travel) (int64, error) {
 	const op = "reading query"
-	if slices.ContainsFunc(sqltext.Lex(source.text[t.from:t.to]), func(t sqltext.Token) bool { return isOne(t, []string{"SELECT", "FROM"}) }) {
+	if slices.ContainsFunc(sqltext.Lex(source.text[t.from:t.to]), func(t sqltext.Token) bool { return isOne(t, queryWords) }) {
 		return 0, tarnerr.New(tarnerr.Unsupported, op, "a query for the time of an earlier state")
 	}
 	value := source.apply([]edit{{0, t.from, ""}, {t.to, len(source.text), ""}}).
@@ -74,6 +74,9 @@ func (e *engine) instant(ctx context.Context, source *edited, t *travel) (int64,
 	}
 	return millis, nil
 }
+
+// queryWords make rows of something, perhaps of a file, inside of an expression.
+var queryWords = []string{"SELECT", "FROM", "TABLE", "PIVOT", "UNPIVOT", "DESCRIBE", "SHOW", "SUMMARIZE"}
 
 // snapshotAt is the latest snapshot that was committed at or before a time.
 func snapshotAt(ctx context.Context, t table.Table, millis int64) (int64, error) {
@@ -132,7 +135,7 @@ var (
 var afterTable = []string{
 	"WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH", "UNION", "EXCEPT", "INTERSECT",
 	"JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "ASOF", "POSITIONAL", "SEMI", "ANTI", "ON", "USING",
-	"TABLESAMPLE", "PIVOT", "UNPIVOT", "SET", "SELECT", "FROM",
+	"TABLESAMPLE", "PIVOT", "UNPIVOT", "SET", "SELECT", "FROM", "AT", "FOR",
 }
 
 // travelClause is a clause about an earlier state, between tokens.
@@ -285,6 +288,9 @@ func (c travelClause) aliasEnd(tokens []sqltext.Token) int {
 	}
 	if i >= len(tokens) || tokens[i].Kind != sqltext.Quoted && (tokens[i].Kind != sqltext.Word || !explicit && isOne(tokens[i], afterTable)) {
 		return -1
+	}
+	if i+2 < len(tokens) && tokens[i+1].Is("AS") && tokens[i+2].Is("OF") {
+		return -1 // another clause
 	}
 	if i+1 < len(tokens) && tokens[i+1].Is("(") {
 		if end := closing(tokens, i+1); end < len(tokens) {
