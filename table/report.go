@@ -1,6 +1,11 @@
 package table
 
-import "time"
+import (
+	"time"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/internal/commitlog"
+)
 
 // Status is how a commit ended, in the words used everywhere results are shown.
 type Status string
@@ -33,10 +38,21 @@ type CommitReport struct {
 	// Compaction says why the compaction that came with the rows did not land: the
 	// rows did, and a compaction can be made again. "" otherwise.
 	Compaction string `json:"compactionFailed,omitempty"`
+	// Ahead is how many commits of this process to the table went first.
+	Ahead int `json:"ahead,omitempty"`
+	// Phases is where the time went.
+	Phases event.Phases `json:"phases"`
+	// Conflicts are those found, also where a compaction was undone for them.
+	Conflicts []Conflict `json:"conflicts,omitempty"`
 	// Already is true when nothing was published because this user had committed
 	// the identifier before.
 	Already bool `json:"alreadyCommitted,omitempty"`
 }
+
+// Conflict is a commit that was found not to fit what another one did: by which
+// check, where, and whose. Maintenance says that a compaction and a write tread on
+// each other.
+type Conflict = commitlog.Conflict
 
 // Attempt is one try to publish one snapshot.
 type Attempt struct {

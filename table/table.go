@@ -56,6 +56,12 @@ type Table interface {
 	// AbortMessages deletes the files of messages that were never handed to Commit,
 	// or whose commit failed for certain.
 	AbortMessages(ctx context.Context, messages []Message) error
+	// PendingCommits lists the commits whose outcome is not known. What cannot be
+	// read is told by the error, beside the others.
+	PendingCommits(ctx context.Context) ([]PendingCommit, error)
+	// ResolveCommits finds out what became of commits, and puts on record what is
+	// certain. It deletes nothing: data files belong to the messages.
+	ResolveCommits(ctx context.Context, which CommitFilter) ([]Resolution, error)
 
 	// DropPartitions removes all rows of partitions: those that have, for one of
 	// the maps, its value in each column it names, spelt as in a partition path (a

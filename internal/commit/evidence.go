@@ -52,12 +52,13 @@ func (t *tries) conflicted(ch *change, c *conflict, other *snapshot.Snapshot) {
 	}
 	if other != nil {
 		told.OtherUser, told.OtherOperation, told.OtherSnapshot = other.CommitUser, string(other.CommitKind), other.ID
+		told.Maintenance = (ch.kind == snapshot.Compact) != (other.CommitKind == snapshot.Compact)
 	}
 	t.conflicts = append(t.conflicts, told)
 	t.report.Conflicts = append(t.report.Conflicts, told)
 	t.c.cfg.Listener.Emit(event.CommitConflict{
 		Table: t.c.cfg.Table, User: t.req.User, Operation: told.Operation, Check: told.Check, Partition: told.Partition, Bucket: int(told.Bucket),
-		OtherUser: told.OtherUser, OtherOperation: told.OtherOperation, OtherSnapshot: told.OtherSnapshot, Maintenance: told.Maintenance(),
+		OtherUser: told.OtherUser, OtherOperation: told.OtherOperation, OtherSnapshot: told.OtherSnapshot, Maintenance: told.Maintenance,
 	})
 }
 

@@ -92,12 +92,9 @@ type Conflict struct {
 	OtherUser      string `json:"otherUser,omitempty"`
 	OtherOperation string `json:"otherOperation,omitempty"`
 	OtherSnapshot  int64  `json:"otherSnapshot,omitempty"`
-}
-
-// Maintenance reports that a compaction and a write tread on each other.
-func (c Conflict) Maintenance() bool {
-	const compact = string(snapshot.Compact)
-	return c.OtherOperation != "" && (c.Operation == compact) != (c.OtherOperation == compact)
+	// Maintenance: one of the two is a compaction and the other is not, so that
+	// upkeep and writing tread on each other.
+	Maintenance bool `json:"maintenance,omitempty"`
 }
 
 // Pending reports that the outcome is not known: the commit is at work, has died

@@ -63,6 +63,7 @@ func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 		Attempts: make([]table.Attempt, len(r.Attempts)), Snapshots: r.IDs(),
 		FilesAdded: r.FilesAdded, FilesGone: r.FilesGone, Rows: r.Rows, Bytes: r.Bytes,
 		Elapsed: r.Elapsed, Rewritten: r.Rewritten, RolledBack: r.RolledBack, Already: r.Already,
+		Ahead: r.Ahead, Phases: r.Phases, Conflicts: r.Conflicts,
 	}
 	if r.Compaction != nil {
 		out.Compaction = r.Compaction.Error()

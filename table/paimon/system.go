@@ -122,6 +122,14 @@ func (t *systemTable) AbortMessages(context.Context, []table.Message) error {
 	return t.refuse("aborting messages", "writing to a system table", writeHint)
 }
 
+func (t *systemTable) PendingCommits(context.Context) ([]table.PendingCommit, error) {
+	return nil, t.refuse("listing unresolved commits", "commits to a system table", writeHint)
+}
+
+func (t *systemTable) ResolveCommits(context.Context, table.CommitFilter) ([]table.Resolution, error) {
+	return nil, t.refuse("resolving commits", "commits to a system table", writeHint)
+}
+
 func (t *systemTable) DropPartitions(context.Context, []map[string]string, table.CommitOptions) (*table.CommitReport, error) {
 	return nil, t.refuse("dropping partitions", "writing to a system table", writeHint)
 }
