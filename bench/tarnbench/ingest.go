@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -20,16 +18,10 @@ import (
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// ingestMemory is what the garbage collector shall stay below, as GOMEMLIMIT would
-// tell it: without one it lets the heap grow to twice what is in use.
-const ingestMemory = 240 << 20
-
 // ingest writes rows that are in memory already, a batch write per commit.
 // Charged: writing, committing, closing; not charged: making the rows.
 func ingest(ctx context.Context, j *job) error {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(ingestMemory)
-	}
+	limitMemory(240 << 20)
 	keyed := j.text("pk", "true") == "true"
 	mode := "batch"
 	if keyed {

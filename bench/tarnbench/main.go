@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"runtime/trace"
 	"strconv"
@@ -90,6 +91,14 @@ func run(ctx context.Context, args []string) (err error) {
 		}
 	}()
 	return workloads[args[0]](ctx, j)
+}
+
+// limitMemory tells the garbage collector what to stay below, as GOMEMLIMIT would:
+// without a limit it lets the heap grow to twice what is in use.
+func limitMemory(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes)
+	}
 }
 
 // parseSize reads a number of rows: 1000, 200k, 5m.

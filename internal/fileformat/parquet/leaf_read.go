@@ -19,7 +19,8 @@ type leafReader struct {
 	levels bool  // the caller needs levels: nested columns
 	anc    uint8 // definition level of the nearest repeated ancestor
 
-	group  int // of the file
+	window int64 // of the chunk that is read at a time
+	group  int   // of the file
 	chunk  *chunkMeta
 	stream *stream
 	pages  []pageLocation // from the offset index, nil without
@@ -57,7 +58,7 @@ func (l *leafReader) start(group int, loaded []segment, pages []pageLocation, ke
 	l.group, l.chunk, l.pages = group, &l.file.meta.groups[group].columns[l.node.leaf], pages
 	l.dec.forget()
 	sp := l.chunk.span()
-	l.stream = &stream{file: l.file, end: sp.off + sp.n, loaded: loaded, recycle: l.chunk.codec != codecNone}
+	l.stream = &stream{file: l.file, window: l.window, end: sp.off + sp.n, loaded: loaded, recycle: l.chunk.codec != codecNone}
 	l.pos, l.end = sp.off, sp.off+sp.n
 	l.rows, l.row, l.left = l.file.meta.groups[group].rows, 0, 0
 }

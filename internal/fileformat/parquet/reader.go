@@ -43,6 +43,7 @@ type reader struct {
 type columnSet struct {
 	schema  *arrow.Schema
 	columns []*readColumn
+	n       int // leaves of the columns
 	workers int
 }
 
@@ -104,6 +105,10 @@ func (s *columnSet) add(f *File, n *fileNode, want types.Type, dt arrow.DataType
 		return err
 	}
 	s.columns = append(s.columns, &readColumn{node: node, leaves: b.leaves})
+	s.n += len(b.leaves)
+	for l := range s.leaves {
+		l.window = f.plan.window(s.n)
+	}
 	return nil
 }
 

@@ -11,12 +11,17 @@ import (
 
 // readPlan bounds what is read at a time.
 type readPlan struct {
-	window int64 // of a large column chunk
-	limit  int64 // row groups of which less is wanted are read in few requests
-	gap    int64 // bytes nobody wants that one request may carry along
+	least, most int64 // of a large column chunk
+	limit       int64 // row groups of which less is wanted are read in few requests
+	gap         int64 // bytes nobody wants that one request may carry along
 }
 
-var defaultPlan = readPlan{window: 4 << 20, limit: 16 << 20, gap: 128 << 10}
+var defaultPlan = readPlan{least: 1 << 20, most: 4 << 20, limit: 16 << 20, gap: 128 << 10}
+
+// window is how much is read at a time of each of the columns read side by side.
+func (p readPlan) window(columns int) int64 {
+	return min(max(p.limit/int64(max(columns, 1)), p.least), p.most)
+}
 
 // gatherParts bounds the requests in flight at once.
 const gatherParts = 4
@@ -24,6 +29,7 @@ const gatherParts = 4
 // stream gives the bytes of one column chunk. Not safe for concurrent use.
 type stream struct {
 	file   *File
+	window int64     // of the chunk that is read at a time
 	end    int64     // of the chunk
 	loaded []segment // read ahead with others', by offset
 	cur    segment   // read for this stream alone
@@ -102,7 +108,7 @@ func (s *stream) advance(ctx context.Context, off, n int64) error {
 	}
 	if missing := n - int64(len(cur.data)); missing > 0 {
 		from := off + int64(len(cur.data))
-		more := min(max(missing, s.file.plan.window), s.end-from)
+		more := min(max(missing, s.window), s.end-from)
 		whole := batch.TakeBuffer(len(cur.data) + int(more))
 		copy(whole, cur.data)
 		if err := s.file.readAt(ctx, whole[len(cur.data):], from); err != nil {
@@ -140,7 +146,7 @@ func (s *stream) readAhead(ctx context.Context, from int64) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	next := make(chan fetched, 1)
 	s.next = next
-	f, n := s.file, min(s.file.plan.window, s.end-from)
+	f, n := s.file, min(s.window, s.end-from)
 	go func() {
 		buffer := batch.TakeBuffer(headroom + int(n))
 		out := fetched{segment: segment{from, buffer[headroom:], buffer}}
