@@ -196,6 +196,16 @@ func TestPlainFilesOpenNoDoor(t *testing.T) {
 			}
 		}
 	}
+	// A file is no table, however it is named.
+	for _, from := range []string{
+		"FROM '" + files[0] + "'", "TABLE \"" + files[0] + "\"", "SELECT * FROM (DESCRIBE TABLE '" + files[0] + "')", "SELECT * FROM (SUMMARIZE '" + files[0] + "')",
+		"SELECT * FROM (PIVOT '" + files[0] + "' ON a USING count(*))", "SELECT * FROM (SHOW '" + files[0] + "')", "SELECT * FROM (SUMMARIZE FROM '" + files[0] + "')",
+		"SELECT (TABLE '" + files[0] + "')", "SELECT * FROM t AT (TIMESTAMP => (TABLE \"" + files[0] + "\"))", "EXPLAIN FROM '" + files[0] + "'",
+	} {
+		if out, err := text(plain, from); err == nil || strings.Contains(err.Error(), "Conversion") {
+			t.Errorf("%s: %s %v", from, out, err)
+		}
+	}
 	secret := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(secret, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
