@@ -12,6 +12,7 @@ import (
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -33,6 +34,10 @@ func TestDecisions(t *testing.T) {
 				return waits(t, d)
 			case "identity":
 				return identities(t, d)
+			case "index":
+				return combined(t, d)
+			case "time":
+				return times(t, d)
 			}
 			t.Fatalf("no such command: %s", d.Cmd)
 			return ""
@@ -175,6 +180,75 @@ func identities(t *testing.T, d *datadriven.TestData) string {
 			s.CommitIdentifier = snapshot.BatchIdentifier
 		}
 		fmt.Fprintf(&b, "%v\n", id.matches(s))
+	}
+	return b.String()
+}
+
+// combined applies changes to the index files of a table, one a line: + or -, type,
+// name, bucket, and for deletion vectors the files they are of, for global indexes
+// column and rows. Lines before an empty one are what was there.
+func combined(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	var lists [2][]manifest.IndexEntry
+	at := 0
+	for _, line := range strings.Split(strings.TrimRight(d.Input, "\n"), "\n") {
+		w := strings.Fields(line)
+		if len(w) == 0 || w[0] == "then" {
+			at = 1
+			continue
+		}
+		e := manifest.IndexEntry{IndexType: w[1], FileName: w[2], Partition: binaryrow.Empty}
+		if w[0] == "-" {
+			e.Kind = manifest.Delete
+		}
+		n, err := strconv.Atoi(w[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Bucket = int32(n)
+		switch e.IndexType {
+		case hashIndex:
+		case deletionVectors:
+			for _, f := range w[4:] {
+				e.Vectors = append(e.Vectors, manifest.VectorRange{DataFile: f})
+			}
+		default:
+			e.Global = &manifest.GlobalIndex{}
+			if _, err := fmt.Sscanf(strings.Join(w[4:], " "), "%d %d %d", &e.Global.FieldID, &e.Global.RowRangeStart, &e.Global.RowRangeEnd); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lists[at] = append(lists[at], e)
+	}
+	out, c := combineIndex(lists[0], lists[1], d.HasArg("unaware"))
+	if c != nil {
+		return fmt.Sprintf("%s: %s: %s\n", c.check, c.what, strings.Join(c.files, ", "))
+	}
+	var b strings.Builder
+	for _, e := range out {
+		fmt.Fprintf(&b, "%s %s %d\n", e.IndexType, e.FileName, e.Bucket)
+	}
+	return b.String()
+}
+
+// times reads the time of partitions: their values, one partition a line.
+func times(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	var pattern, formatter string
+	d.MaybeScanArgs(t, "pattern", &pattern)
+	d.MaybeScanArgs(t, "formatter", &formatter)
+	pattern, formatter = strings.ReplaceAll(pattern, "_", " "), strings.ReplaceAll(formatter, "_", " ")
+	var b strings.Builder
+	for _, line := range strings.Split(strings.TrimRight(d.Input, "\n"), "\n") {
+		var values []layout.PartitionField
+		for i, v := range strings.Split(line, ",") {
+			values = append(values, layout.PartitionField{Name: []string{"dt", "dt1", "hour"}[i], Value: v})
+		}
+		if at, ok := partitionTime(values, pattern, formatter); ok {
+			b.WriteString(at.Format("2006-01-02 15:04:05") + "\n")
+		} else {
+			b.WriteString("no time\n")
+		}
 	}
 	return b.String()
 }

@@ -47,14 +47,7 @@ func wallClock(t time.Time) time.Time {
 func partitionTime(values []layout.PartitionField, pattern, formatter string) (time.Time, bool) {
 	text := values[0].Value
 	if pattern != "" {
-		text = column.ReplaceAllStringFunc(pattern, func(name string) string {
-			for _, v := range values {
-				if name[1:] == v.Name {
-					return v.Value
-				}
-			}
-			return name
-		})
+		text = filledIn(pattern, values)
 	}
 	if formatter == "" {
 		return defaultTime(text)
@@ -62,12 +55,37 @@ func partitionTime(values []layout.PartitionField, pattern, formatter string) (t
 	return formattedTime(text, formatter)
 }
 
-var (
-	column = regexp.MustCompile(`\$[\pL\pN_]+`)
-	moment = regexp.MustCompile(`^([0-9]{1,10})-([0-9]{1,2})-([0-9]{1,2})(?: ([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.[0-9]{1,9})?)?$`)
-)
+// filledIn is pattern with values in place of $column, of the longest name where
+// several fit.
+func filledIn(pattern string, values []layout.PartitionField) string {
+	var b strings.Builder
+	for pattern != "" {
+		before, after, found := strings.Cut(pattern, "$")
+		b.WriteString(before)
+		if !found {
+			break
+		}
+		var best *layout.PartitionField
+		for i, v := range values {
+			if strings.HasPrefix(after, v.Name) && (best == nil || len(v.Name) > len(best.Name)) {
+				best = &values[i]
+			}
+		}
+		if best == nil {
+			b.WriteByte('$')
+			pattern = after
+			continue
+		}
+		b.WriteString(best.Value)
+		pattern = after[len(best.Name):]
+	}
+	return b.String()
+}
 
-// defaultTime reads a date, or date and time, in which digits may be missing.
+// moment is a date, or date and time, in which digits may be missing.
+var moment = regexp.MustCompile(`^([0-9]{1,10})-([0-9]{1,2})-([0-9]{1,2})(?: ([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.[0-9]{1,9})?)?$`)
+
+// defaultTime reads a moment.
 func defaultTime(text string) (time.Time, bool) {
 	m := moment.FindStringSubmatch(text)
 	if m == nil {
