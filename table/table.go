@@ -110,7 +110,8 @@ type WriteOptions struct {
 	// Options override table options for this write (dynamic options).
 	Options map[string]string
 	// Overwrite makes the commit replace rows that are there (INSERT OVERWRITE);
-	// nil adds to them. Batch writes only.
+	// nil adds to them. Batch writes only. What Prepare returns is committed with the
+	// same in Committable.
 	Overwrite *Overwrite
 }
 

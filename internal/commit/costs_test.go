@@ -10,6 +10,8 @@ import (
 	"github.com/tarnlake/tarn/fileio/layer"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
@@ -123,4 +125,62 @@ func TestBytesRewrittenByOneCommit(t *testing.T) {
 		t.Errorf("%+v", r.Attempts)
 	}
 	check(t, fs, 0)
+}
+
+// A retry of a compaction reads the changes since the try before, not the table
+// again; after an overwrite it does (P8).
+func TestRetryReadsTheChangesSince(t *testing.T) {
+	ctx := context.Background()
+	for _, overwrite := range []bool{false, true} {
+		w := &world{T: t, keyed: true}
+		w.begin(spec(true, nil))
+		for id := int64(1); id <= 8; id++ {
+			m := w.made("a", id)
+			name := fmt.Sprint("f", id)
+			w.messages[name], w.files[name] = m, m.NewFiles[0]
+			if _, err := w.committer("u").Commit(ctx, commit.Request{User: "u", Identifier: id, Messages: []*commitmsg.Message{m}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := w.like(w.files["f1"])
+		m.CompactBefore, m.CompactAfter = []*datafile.Meta{w.files["f1"]}, []*datafile.Meta{w.files["f1"].Upgrade(3)}
+
+		count := layer.Count(w.fs)
+		tb := open(t, count, place, seeded(700))
+		inner, err := commit.NewFilePublisher(count, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := int64(0)
+		tb.pub = publisherFunc(func(ctx context.Context, pub commit.Publication) (commit.Outcome, error) {
+			if first == 0 {
+				// Another commit lands: a file, or a deletion of one.
+				other := commit.Request{User: "other", Identifier: 1, Messages: []*commitmsg.Message{w.made("b", 100)}}
+				if overwrite {
+					gone := w.like(w.files["f8"])
+					gone.DeletedFiles = []*datafile.Meta{w.files["f8"]}
+					other.Messages = []*commitmsg.Message{gone}
+				}
+				if _, err := w.committer("other").Commit(ctx, other); err != nil {
+					t.Error(err)
+				}
+				first = count.Calls(layer.Open)
+			}
+			return inner.Publish(ctx, pub)
+		})
+		c := tb.committer()
+		count.Reset()
+		r, err := c.Commit(ctx, commit.Request{User: "compactor", Identifier: 1, Messages: []*commitmsg.Message{m}})
+		if err != nil || len(r.Attempts) != 2 {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		got := fmt.Sprint(first, count.Calls(layer.Open)-first)
+		want := "13 8"
+		if overwrite {
+			want = "13 16"
+		}
+		if got != want {
+			t.Errorf("overwrite=%v: the first try and the second open %s files, want %s", overwrite, got, want)
+		}
+	}
 }
