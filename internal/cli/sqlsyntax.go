@@ -12,7 +12,7 @@ import (
 var statementSyntax = []struct{ name, syntax string }{
 	{"SELECT", `SELECT … FROM table [AT (VERSION => snapshot | TIMESTAMP => time)] …    all of DuckDB's SELECT
 "table$snapshots" and the other system tables are tables, too`},
-	{"INSERT", `INSERT INTO table [PARTITION (column = literal, …)] [(column, …)] VALUES (value, …), … | query`},
+	{"INSERT", `INSERT INTO | OVERWRITE table [PARTITION (column = literal, …)] [(column, …)] VALUES (value, …), … | query`},
 	{"CREATE TABLE", `CREATE TABLE [IF NOT EXISTS] table (
   column type [NOT NULL] [DEFAULT literal] [COMMENT 'text'], …
   [, PRIMARY KEY (column, …) NOT ENFORCED]
@@ -22,6 +22,7 @@ var statementSyntax = []struct{ name, syntax string }{
 	{"ALTER TABLE", `ALTER TABLE table SET ('option' = 'value', …) | RESET ('option', …) | RENAME TO table
 ALTER TABLE table ADD COLUMN column type [COMMENT 'text'] [FIRST | AFTER column]
 ALTER TABLE table DROP COLUMN column | RENAME COLUMN column TO column
+ALTER TABLE table DROP PARTITION (column = literal, …), …
 ALTER TABLE table ALTER COLUMN column TYPE type | COMMENT 'text' | FIRST | AFTER column | SET DEFAULT literal | DROP NOT NULL`},
 	{"COMMENT", `COMMENT ON TABLE table IS 'text'`},
 	{"DROP", `DROP TABLE [IF EXISTS] table
@@ -34,6 +35,7 @@ SHOW PARTITIONS table
 SHOW TBLPROPERTIES table
 SHOW CREATE TABLE table`},
 	{"DESCRIBE", `DESCRIBE [EXTENDED] table`},
+	{"TRUNCATE", `TRUNCATE TABLE table`},
 	{"USE", `USE database
 USE CATALOG catalog`},
 	{"EXPLAIN", `EXPLAIN [ANALYZE] query`},
