@@ -2,15 +2,18 @@
 // snapshots and knows three answers to "did it land": yes, proven no, and
 // nobody can tell yet.
 //
-// A commit walks through the files of this package: changes.go sorts messages
-// into snapshots to make, overwrite.go those that replace what is there,
-// attempt.go makes one try, fit.go holds it against the table, held.go reads what the try is held against,
-// conflict.go decides whether it fits (vectors.go, index.go and strict.go know
-// special cases), rollback.go makes room, blame.go says why not, build.go writes
-// the metadata, intent.go leaves word of it, publisher.go creates the snapshot
-// file, resolve.go finds out what became of a try in doubt, retry.go decides
-// whether to try again, and cleanup.go, the one file that deletes, removes what
-// a resolved try left behind.
+// A commit walks through the files of this package: committer.go takes it,
+// changes.go sorts messages into snapshots to make, overwrite.go (with
+// selector.go) those that replace what is there, and group.go gives it its turn.
+// attempt.go makes one try: incarnation.go sees that the table is still the one
+// that was opened, held.go reads what the change is held against, fit.go decides
+// with conflict.go (vectors.go, index.go, strict.go and expired.go know special
+// cases), rollback.go makes room, blame.go says why not, build.go writes the
+// metadata, intent.go leaves word of it, publisher.go creates the snapshot file,
+// and retry.go decides whether to try again. resolve.go, earlier.go and pending.go
+// find out what became of tries in doubt, by identity.go; cleanup.go, the one file
+// that deletes, removes what a resolved try left behind, and evidence.go keeps how
+// it ended.
 //
 // Floor F4. The stage after prepare, see docs/commit.md.
 package commit
