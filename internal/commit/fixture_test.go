@@ -53,6 +53,7 @@ type table struct {
 	restore   write.Restorer // nil looks into the table
 	rollback  commit.Rollbacker
 	groups    *commit.Groups
+	keep      commitlog.Keep
 }
 
 // nothingHeld is the Restorer of overwrites.
@@ -148,7 +149,7 @@ func (tb *table) newCommitter() (*commit.Committer, error) {
 	return commit.New(commit.Config{
 		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Snapshots: tb.snapshots, Options: tb.opts,
 		Env: tb.env, Publisher: tb.pub, Rollback: tb.rollback, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
-		Groups: tb.groups,
+		Groups: tb.groups, Keep: tb.keep,
 	})
 }
 

@@ -70,6 +70,7 @@ var sources = map[string]source{
 	"partitions": {partitionFields, partitionRows},
 	"buckets":    {bucketFields, bucketRows},
 	"statistics": {statisticFields, statisticRows},
+	"commits":    {commitFields, commitRows},
 }
 
 // Names lists the system tables, sorted.
