@@ -29,6 +29,9 @@ type importFlags struct {
 	rejectFile  string
 	maxRejects  int
 	report      bool
+	overwrite   string // how, "" for not at all
+	partition   string
+	replaced    *table.Overwrite
 }
 
 func (a *app) tableImport() *cobra.Command {
@@ -47,9 +50,16 @@ reason, and nothing is committed. With --reject-file such rows are set aside ins
 
 --commit-every N commits after every N rows: what was committed before a failure stays.
 --commit-user with --commit-id makes the import repeatable: the same user and id are
-committed once, however often the command runs. With --commit-every the ids count up.`,
+committed once, however often the command runs. With --commit-every the ids count up.
+
+--overwrite puts the rows in the place of others, in one commit: with the table's
+option dynamic-partition-overwrite (true by default, as in Flink) of all rows in the
+partitions that rows go to, without it of the partition that --partition names, or of
+all rows. --overwrite=dynamic and --overwrite=static say which. Rows outside of the
+partition named are refused.`,
 		Example: `  tarn table import shop.orders orders.csv --header
-  curl … | tarn table import shop.orders - --format jsonl --commit-user feed --commit-id 17`,
+  curl … | tarn table import shop.orders - --format jsonl --commit-user feed --commit-id 17
+  tarn table import shop.sales monday.parquet --overwrite=static --partition day=2024-01-01`,
 		Args: args(2, -1, "a table and at least one file"),
 		RunE: func(cmd *cobra.Command, pos []string) error {
 			if err := fl.check(); err != nil {
@@ -73,6 +83,9 @@ committed once, however often the command runs. With --commit-every the ids coun
 	f.StringVar(&fl.rejectFile, "reject-file", "", "file for rows that do not fit")
 	f.IntVar(&fl.maxRejects, "max-rejects", 1000, "with --reject-file: give up above so many")
 	f.BoolVar(&fl.report, "report", false, "print each commit's report as JSON")
+	f.StringVar(&fl.overwrite, "overwrite", "", "replace rows: static, dynamic, or as the table says")
+	f.Lookup("overwrite").NoOptDefVal = "table"
+	f.StringVar(&fl.partition, "partition", "", "with --overwrite: the partition to replace, as column=value,…")
 	return cmd
 }
 
@@ -93,7 +106,34 @@ func (fl *importFlags) check() error {
 	case fl.identifier < 0 || fl.identifier >= table.BatchIdentifier:
 		return usage(fmt.Errorf("--commit-id %d is not between 1 and %d", fl.identifier, int64(table.BatchIdentifier-1)))
 	}
-	return nil
+	return fl.checkOverwrite()
+}
+
+var overwriteModes = map[string]table.OverwriteMode{
+	"table": table.OverwriteByOption, "static": table.OverwriteStatic, "dynamic": table.OverwriteDynamic,
+}
+
+func (fl *importFlags) checkOverwrite() error {
+	if fl.overwrite == "" {
+		if fl.partition != "" {
+			return usage(errors.New("--partition goes with --overwrite"))
+		}
+		return nil
+	}
+	mode, ok := overwriteModes[fl.overwrite]
+	switch {
+	case !ok:
+		return usage(fmt.Errorf("--overwrite=%s is neither static nor dynamic", fl.overwrite))
+	case fl.commitEvery > 0 || fl.user != "":
+		return usage(errors.New("--overwrite is one commit: it goes neither with --commit-every nor with --commit-user"))
+	}
+	fl.replaced = &table.Overwrite{Mode: mode}
+	if fl.partition == "" {
+		return nil
+	}
+	var err error
+	fl.replaced.Partition, err = partitionValues(fl.partition)
+	return err
 }
 
 // importRun is one import in progress.
@@ -270,11 +310,11 @@ func (r *importRun) commit(ctx context.Context) error {
 	case len(report.Snapshots) == 0:
 		fmt.Fprintln(r.out, "nothing to commit")
 	default:
-		plural := "s"
-		if rows == 1 {
-			plural = ""
+		replaced := ""
+		if r.flags.replaced != nil {
+			replaced = " in place of " + count(int64(report.FilesGone), "file")
 		}
-		fmt.Fprintf(r.out, "committed %d row%s as snapshot %s in %.3f s\n", rows, plural,
+		fmt.Fprintf(r.out, "committed %s%s as snapshot %s in %.3f s\n", count(rows, "row"), replaced,
 			strings.Trim(fmt.Sprint(report.Snapshots), "[]"), took.Seconds())
 	}
 	return nil

@@ -19,7 +19,7 @@ type importWriter interface {
 
 func newImportWriter(ctx context.Context, t table.Table, fl importFlags) (importWriter, error) {
 	if fl.user == "" && fl.commitEvery == 0 {
-		w, err := t.NewBatchWrite(ctx, table.WriteOptions{})
+		w, err := t.NewBatchWrite(ctx, table.WriteOptions{Overwrite: fl.replaced})
 		if err != nil {
 			return nil, err
 		}

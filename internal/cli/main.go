@@ -35,7 +35,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		return 0
 	}
 	fmt.Fprintf(errOut, "tarn: %v\n", err)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil || errors.Is(err, errDeclined) {
 		return 130
 	}
 	return tarnerr.KindOf(err).ExitCode()

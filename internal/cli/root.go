@@ -63,7 +63,7 @@ directory).`,
 	f.StringVar(&a.flags.Memory, "memory", "", "memory budget, such as 512mb (default 256mb)")
 	f.IntVar(&a.flags.Workers, "workers", 0, "work done side by side (default: the number of CPUs)")
 	f.StringVar(&a.flags.Durability, "durability", "", "fsync: a commit survives a power cut (default); os: it survives a crash of the process")
-	cmd.AddCommand(a.db(), a.table(), a.commit(), a.sql(), a.version())
+	cmd.AddCommand(a.db(), a.table(), a.partition(), a.commit(), a.sql(), a.version())
 	return cmd
 }
 
