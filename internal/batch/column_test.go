@@ -127,19 +127,19 @@ func put(c *Column, i, v int) string {
 	return fmt.Sprint(v)
 }
 
-func TestEachColumn(t *testing.T) {
+func TestSideBySide(t *testing.T) {
 	for _, workers := range []int{0, 1, 3, 50} {
 		var done [20]atomic.Int64
-		if err := EachColumn(workers, len(done), func(i int) error { done[i].Add(1); return nil }); err != nil {
+		if err := SideBySide(workers, len(done), func(i int) error { done[i].Add(1); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		for i := range done {
 			if n := done[i].Load(); n != 1 {
-				t.Errorf("%d workers: column %d was done %d times", workers, i, n)
+				t.Errorf("%d workers: piece %d was done %d times", workers, i, n)
 			}
 		}
 		broken := errors.New("broken")
-		if err := EachColumn(workers, 9, func(i int) error { return map[int]error{4: broken}[i] }); err != broken {
+		if err := SideBySide(workers, 9, func(i int) error { return map[int]error{4: broken}[i] }); err != broken {
 			t.Errorf("%d workers: error is %v", workers, err)
 		}
 	}

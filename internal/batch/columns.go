@@ -9,34 +9,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// EachColumn does the work of n columns, as many side by side as there are
-// workers; 0 and 1 work on the calling goroutine. Of several errors one is
-// returned, after all work has ended.
-func EachColumn(workers, n int, work func(i int) error) error {
-	if workers = min(workers, n); workers < 2 {
-		for i := range n {
+// SideBySide does n pieces of work, as many at a time as there are workers, of
+// whom the calling goroutine is one. Of several errors one is returned, after all
+// work that was begun has ended; the rest is left then.
+func SideBySide(workers, n int, work func(i int) error) error {
+	var next atomic.Int64
+	some := func() error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return nil
+			}
 			if err := work(i); err != nil {
+				next.Add(int64(n))
 				return err
 			}
 		}
-		return nil
 	}
-	var next atomic.Int64
-	var group errgroup.Group
-	for range workers {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return nil
-				}
-				if err := work(i); err != nil {
-					return err
-				}
-			}
-		})
+	var others errgroup.Group
+	for range min(workers, n) - 1 {
+		others.Go(some)
 	}
-	return group.Wait()
+	err := some()
+	if e := others.Wait(); err == nil {
+		err = e
+	}
+	return err
 }
 
 // FromData makes a batch of columns, which stay the caller's.

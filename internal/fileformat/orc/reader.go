@@ -216,7 +216,7 @@ func (r *reader) startColumns(run *rowRun, rows int64) (err error) {
 
 // decode reads the next rows of every column, side by side.
 func (r *reader) decode(rows int) (arrow.RecordBatch, error) {
-	err := batch.EachColumn(r.workers, len(r.columns), func(i int) (err error) {
+	err := batch.SideBySide(r.workers, len(r.columns), func(i int) (err error) {
 		r.outs[i], err = r.columns[i].read(rows, nil)
 		return err
 	})

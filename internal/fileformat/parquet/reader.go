@@ -335,7 +335,7 @@ func (s *columnSet) decode(ctx context.Context, pieces []piece, rows int) (arrow
 		}
 		return err
 	}
-	if err := batch.EachColumn(s.workers, len(s.columns), work); err != nil {
+	if err := batch.SideBySide(s.workers, len(s.columns), work); err != nil {
 		for _, c := range s.columns {
 			c.release()
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sort"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tarnlake/tarn/internal/batch"
 )
 
@@ -208,7 +206,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		b := batch.TakeBuffer(int(p.n))
 		out[i] = segment{p.off, b, b}
 	}
-	if err := f.readAll(ctx, out); err != nil {
+	if err := batch.SideBySide(gatherParts, len(out), func(i int) error { return f.readAt(ctx, out[i].data, out[i].off) }); err != nil {
 		giveAll(out)
 		return nil, err
 	}
@@ -217,19 +215,6 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		out[n-1].data = append(out[n-1].data, f.tail...)
 	}
 	return out, nil
-}
-
-// readAll reads the segments side by side, a single one on this goroutine.
-func (f *File) readAll(ctx context.Context, segments []segment) error {
-	if len(segments) == 1 {
-		return f.readAt(ctx, segments[0].data, segments[0].off)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(gatherParts)
-	for _, s := range segments {
-		group.Go(func() error { return f.readAt(ctx, s.data, s.off) })
-	}
-	return group.Wait()
 }
 
 func bytesIn(spans []span) (n int64) {
