@@ -185,7 +185,8 @@ func writeBenchTable(b *testing.B, cat catalog.Catalog) {
 	}
 }
 
-// duck is a DuckDB of its own, which may open files.
+// duck is a DuckDB of its own, with the threads and the memory that Tarn's has,
+// which may open files.
 type duck struct {
 	database mapping.Database
 	conn     mapping.Connection
@@ -200,6 +201,7 @@ func openDuck(b *testing.B, threads int) *duck {
 	}
 	defer mapping.DestroyConfig(&cfg)
 	mapping.SetConfig(cfg, "threads", strconv.Itoa(threads))
+	mapping.SetConfig(cfg, "memory_limit", strconv.Itoa(tarnsql.DefaultMemory)+"B")
 	var cause string
 	if mapping.OpenExt("", &d.database, cfg, &cause) == mapping.StateError {
 		b.Fatal(cause)
