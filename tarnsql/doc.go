@@ -7,8 +7,9 @@
 //
 // A query goes serialize.go (DuckDB's syntax tree of it), references.go (the
 // tables it names, each pinned to one snapshot), pushdown.go (what each need not
-// read), edit.go (the text that DuckDB runs), scan.go and fill.go (tables to
-// DuckDB's vectors), rows.go and decode.go (DuckDB's vectors to Arrow batches).
+// read), plain.go (the files that DuckDB reads itself), edit.go (the text that
+// DuckDB runs), scan.go and fill.go (tables to DuckDB's vectors), rows.go and
+// decode.go (DuckDB's vectors to Arrow batches).
 //
 // Floor F7. It needs cgo; built without it, or with the tag tarn_nosql, Open
 // says that it is missing.
