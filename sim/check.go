@@ -381,6 +381,11 @@ func (c *checker) outcomes() {
 			c.s.trace.violate("%v was told SUCCEEDED and is not there", n)
 		case n.status == table.Failed && landed:
 			c.s.trace.violate("%v was told FAILED and is snapshot %d", n, id)
+		case landed:
+			delta := place.ManifestFile(c.snapshots[id-1].DeltaManifestList)
+			if made := c.s.makers[delta].step; made < n.failed {
+				c.s.trace.violate("%v was told FAILED at step %d and is snapshot %d, which was begun at step %d", n, n.failed, id, made)
+			}
 		}
 	}
 }
@@ -438,7 +443,7 @@ func (c *checker) leftovers() {
 		if c.used[path] || dir == "schema" || dir == "snapshot" || dir == ".tarn" { // where records of commits stay
 			continue
 		}
-		o := c.s.makers[path]
+		o := c.s.makers[path].op
 		if o == nil {
 			c.s.trace.violate("%s was made by nobody", rest)
 		} else if !o.open.Load() && o.faults.Load() == 0 {

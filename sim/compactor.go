@@ -50,7 +50,7 @@ func newCompactor(name string, c *choices) *compactor {
 	j := &compactor{name: name}
 	for range c.between(2, 4) {
 		j.plans = append(j.plans, compaction{
-			wait: time.Duration(c.between(0, 100)) * time.Millisecond, bucket: c.below(4), files: pick(c, 0b111111, c.below(64)), again: c.below(3),
+			wait: time.Duration(c.between(0, 100)) * time.Millisecond, bucket: c.below(4), files: pick(c, 0b111111, 0b010101, 0b101010, c.below(64)), again: c.below(3),
 		})
 	}
 	return j

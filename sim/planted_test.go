@@ -107,7 +107,7 @@ func TestPlantedBugs(t *testing.T) {
 	for i := range len(bugs) + 1 {
 		name, seeds := "none", "200"
 		if i > 0 {
-			name, seeds = bugs[i-1].name, "4000"
+			name, seeds = bugs[i-1].name, "10000"
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,7 +47,13 @@ type simulation struct {
 	scans []seen
 	// snapshots is how many there are at the end.
 	snapshots int
-	makers    map[string]*op // of files, by path
+	makers    map[string]making // of files, by path
+}
+
+// making is the making of a file.
+type making struct {
+	op   *op
+	step int64
 }
 
 // Result is what became of a run.
@@ -68,7 +74,7 @@ func Run(t *testing.T, seed uint64, given []uint32) *Result {
 	t.Helper()
 	c := newChoices(seed, given)
 	tr := &trace{}
-	s := &simulation{seed: seed, choices: c, trace: tr, makers: map[string]*op{}}
+	s := &simulation{seed: seed, choices: c, trace: tr, makers: map[string]making{}}
 	s.scenario = layOut(c)
 	s.storage = mem.New(s.scenario.profile)
 	if err := s.create(); err != nil {
@@ -142,7 +148,7 @@ func (s *simulation) life(p *process, j *jobState) (again bool) {
 func (s *simulation) maker(path string, o *op) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.makers[path] = o
+	s.makers[path] = making{o, s.scheduler.steps.Load()}
 }
 
 // Trace is the run line by line, with the decisions by which it can be repeated.

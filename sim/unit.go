@@ -33,6 +33,7 @@ type commitName struct {
 	user       string
 	identifier int64
 	status     table.Status // the last word; unknown as long as nothing was said
+	failed     int64        // step at which FAILED was last said
 	nothing    bool         // it was told that there was nothing to commit
 	op         *op
 }
@@ -85,8 +86,11 @@ func (s *simulation) told(p *process, n *commitName, status table.Status, words 
 	if status != table.Unknown {
 		u.ended = s.scheduler.steps.Load() + 1
 	}
-	if status == table.Unknown {
+	switch status {
+	case table.Unknown:
 		p.leaveOpen()
+	case table.Failed:
+		n.failed = s.scheduler.steps.Load()
 	}
 	p.say(append([]any{n, status}, words...)...)
 }
