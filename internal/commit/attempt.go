@@ -150,7 +150,7 @@ func (t *tries) publishOnce(ctx context.Context, b *built) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.c.cfg.PublishTimeout)
 	defer cancel()
 	outcome, err := t.c.publisher.Publish(ctx, Publication{
-		Table: t.c.cfg.Table, Branch: t.c.cfg.Place.Branch, Base: b.base, Next: b.next, Partitions: b.draft.partitions,
+		Table: t.c.cfg.Table, TableUUID: t.c.cfg.TableUUID, Branch: t.c.cfg.Place.Branch, Base: b.base, Next: b.next, Partitions: b.draft.partitions,
 	})
 	if outcome != Unknown {
 		return outcome, nil

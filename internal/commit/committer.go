@@ -20,11 +20,13 @@ import (
 // Config is what a committer of one table or branch needs. Everything but
 // Publisher, Listener, Callbacks and PublishTimeout must be given.
 type Config struct {
-	Table   string // full name, for events and errors
-	FileIO  fileio.FileIO
-	Place   layout.Table
-	Schema  *schema.Schema // pinned
-	Schemas *schema.Store  // for the latest id
+	Table string // full name, for events and errors
+	// TableUUID is the catalog's id of the table, "" where it has none.
+	TableUUID string
+	FileIO    fileio.FileIO
+	Place     layout.Table
+	Schema    *schema.Schema // pinned
+	Schemas   *schema.Store  // for the latest id
 	// Snapshots is the table's store, shared with its writers and readers.
 	Snapshots *snapshot.Store
 	Options   option.Options

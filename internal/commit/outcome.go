@@ -34,10 +34,12 @@ func (o Outcome) String() string {
 // Publication is one snapshot to be published, with what a catalog or a branch
 // need to know beside it.
 type Publication struct {
-	Table  string // full name, for messages
-	Branch string // "" = main
-	Base   *snapshot.Snapshot
-	Next   *snapshot.Snapshot
+	Table string // full name, for messages
+	// TableUUID is the catalog's id of the table, "" where it has none.
+	TableUUID string
+	Branch    string // "" = main
+	Base      *snapshot.Snapshot
+	Next      *snapshot.Snapshot
 	// Partitions sums up what the snapshot changes, per partition.
 	Partitions []PartitionStats
 }

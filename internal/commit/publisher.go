@@ -6,6 +6,7 @@ import (
 
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -15,7 +16,7 @@ func NewFilePublisher(fio fileio.FileIO, place layout.Table) (Publisher, error) 
 	if !fio.Capabilities().ConditionalCreate {
 		return nil, tarnerr.New(tarnerr.Unsupported, "opening commit", "the storage cannot create a file only when it is absent, so two writers could overwrite each other's snapshot",
 			"table", fio.URI(place.Dir)).
-			WithHint("Use a storage with conditional create (local disk, S3 with conditional writes), or a catalog that commits, such as a REST catalog.")
+			WithHint("Use a storage with conditional create (local disk, S3 with conditional writes), give the engine a lock that all writers take (Components.Lock), or use a catalog that commits, such as a REST catalog.")
 	}
 	return filePublisher{fio, place}, nil
 }
@@ -41,16 +42,30 @@ func (p filePublisher) Publish(ctx context.Context, pub Publication) (Outcome, e
 	if kind != tarnerr.AlreadyExists && kind != tarnerr.Ambiguous {
 		return Unknown, tarnerr.Trace(op, err, "snapshot", pub.Next.ID)
 	}
-	there, readErr := fileio.ReadFile(ctx, p.fio, file)
+	outcome, readErr := p.at(ctx, pub.Next, data)
 	switch {
-	case readErr == nil && bytes.Equal(there, data):
-		return Committed, nil
-	case readErr == nil && !sameCommit(there, pub.Next):
-		return LostRace, nil
-	case readErr == nil:
-		return Unknown, tarnerr.New(tarnerr.Ambiguous, op, "an earlier try of this commit holds the id", "snapshot", pub.Next.ID)
+	case outcome != Unknown || tarnerr.KindOf(readErr) == tarnerr.Ambiguous:
+		return outcome, readErr
 	case kind == tarnerr.Ambiguous:
 		return Unknown, tarnerr.Trace(op, err, "snapshot", pub.Next.ID)
 	}
 	return Unknown, tarnerr.Wrap(tarnerr.Ambiguous, op, readErr, "snapshot", pub.Next.ID)
+}
+
+// at reads what lies at the id of next, whose bytes are data. NotFound when nothing
+// does; Ambiguous when an earlier try of the same commit does.
+func (p filePublisher) at(ctx context.Context, next *snapshot.Snapshot, data []byte) (Outcome, error) {
+	const op = "reading back snapshot"
+	there, err := fileio.ReadFile(ctx, p.fio, p.place.SnapshotFile(next.ID))
+	switch {
+	case err != nil && tarnerr.KindOf(err) == tarnerr.Ambiguous: // reading leaves nothing in doubt
+		return Unknown, tarnerr.Wrap(tarnerr.Unavailable, op, err, "snapshot", next.ID)
+	case err != nil:
+		return Unknown, tarnerr.Trace(op, err, "snapshot", next.ID)
+	case bytes.Equal(there, data):
+		return Committed, nil
+	case !sameCommit(there, next):
+		return LostRace, nil
+	}
+	return Unknown, tarnerr.New(tarnerr.Ambiguous, op, "an earlier try of this commit holds the id", "snapshot", next.ID)
 }

@@ -1,0 +1,201 @@
+package commit_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/fileio/faultio"
+	"github.com/tarnlake/tarn/fileio/local"
+	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commit/publishertest"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// fileWorld is a table on a storage whose writes of snapshot files can go wrong.
+func fileWorld(t *testing.T, fs fileio.FileIO, dir string, open func(fio fileio.FileIO, at layout.Table) (commit.Publisher, error)) publishertest.World {
+	t.Helper()
+	at := layout.Table{Dir: dir}
+	faulty := faultio.New(fs, nil)
+	p, err := open(faulty, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return publishertest.World{
+		Publisher: func() commit.Publisher { return p }, // it keeps nothing between calls
+		At: func(id int64) *snapshot.Snapshot {
+			data, err := fileio.ReadFile(context.Background(), fs, at.SnapshotFile(id))
+			if tarnerr.KindOf(err) == tarnerr.NotFound {
+				return nil
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := snapshot.Parse(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Fail: func(f publishertest.Fault) {
+			done := false
+			faulty.SetPlan(faultio.PlanFunc(func(c faultio.Call) faultio.Fault {
+				if done || !c.Changes() || !strings.Contains(c.Path, "/snapshot-") {
+					return faultio.Fault{}
+				}
+				done = true
+				switch f {
+				case publishertest.Refuse:
+					return faultio.Fault{When: faultio.Before}
+				case publishertest.Drop:
+					return faultio.Fault{When: faultio.Before, Kind: tarnerr.Ambiguous}
+				}
+				return faultio.Fault{When: faultio.After}
+			}))
+		},
+	}
+}
+
+// One contract, all publishers.
+func TestPublishers(t *testing.T) {
+	file := commit.NewFilePublisher
+	locked := func(fio fileio.FileIO, at layout.Table) (commit.Publisher, error) {
+		return commit.NewLockedPublisher(fio, at, &publishertest.Lock{}, "db", "t"), nil
+	}
+	t.Run("local", func(t *testing.T) {
+		publishertest.Run(t, func(t *testing.T) publishertest.World {
+			return fileWorld(t, local.New(local.Options{Durability: fileio.OS}), t.TempDir(), file)
+		})
+	})
+	for _, profile := range mem.Profiles {
+		if profile != mem.NoConditional {
+			t.Run("file/"+profile.String(), func(t *testing.T) {
+				publishertest.Run(t, func(t *testing.T) publishertest.World { return fileWorld(t, mem.New(profile), "/w/t", file) })
+			})
+		}
+		t.Run("lock/"+profile.String(), func(t *testing.T) {
+			publishertest.Run(t, func(t *testing.T) publishertest.World { return fileWorld(t, mem.New(profile), "/w/t", locked) })
+		})
+	}
+	for _, impatient := range []bool{false, true} {
+		for _, uuids := range []bool{false, true} {
+			t.Run(fmt.Sprintf("catalog/impatient=%v/uuids=%v", impatient, uuids), func(t *testing.T) {
+				publishertest.Run(t, func(*testing.T) publishertest.World {
+					c := &publishertest.Catalog{Impatient: impatient}
+					return publishertest.World{
+						Publisher: func() commit.Publisher { return commit.NewCatalogPublisher(c, uuids) }, At: c.At, Fail: c.Fail,
+					}
+				})
+			})
+		}
+	}
+}
+
+// A storage without conditional create is refused, and the refusal says what to do.
+func TestRefusedStorageNamesTheRemedy(t *testing.T) {
+	_, err := commit.NewFilePublisher(mem.New(mem.NoConditional), layout.Table{Dir: "/w/t"})
+	if tarnerr.KindOf(err) != tarnerr.Unsupported || !strings.Contains(err.Error(), "lock") || !strings.Contains(err.Error(), "catalog") || !strings.Contains(err.Error(), "conditional") {
+		t.Error(err)
+	}
+}
+
+// A lock that is lost while the snapshot is written leaves the outcome unknown,
+// whatever the write said; without the lock nothing is written.
+func TestLostLock(t *testing.T) {
+	ctx := context.Background()
+	fs := mem.New(mem.NoConditional)
+	at := layout.Table{Dir: "/w/t"}
+	next := publishertest.Next(nil, "mine")
+	pub := commit.Publication{Table: "db.t", Next: next}
+
+	outcome, err := commit.NewLockedPublisher(fs, at, &publishertest.Lock{Away: true}, "db", "t").Publish(ctx, pub)
+	if outcome != commit.Unknown || tarnerr.KindOf(err) != tarnerr.Unavailable || len(fs.Paths()) != 0 {
+		t.Errorf("%v, %v, %v", outcome, err, fs.Paths())
+	}
+	outcome, err = commit.NewLockedPublisher(fs, at, idle{}, "db", "t").Publish(ctx, pub)
+	if outcome != commit.Unknown || tarnerr.KindOf(err) != tarnerr.Unavailable || len(fs.Paths()) != 0 {
+		t.Errorf("%v, %v, %v", outcome, err, fs.Paths())
+	}
+	lost := &publishertest.Lock{Lost: func() bool { return true }}
+	outcome, err = commit.NewLockedPublisher(fs, at, lost, "db", "t").Publish(ctx, pub)
+	if outcome != commit.Unknown || tarnerr.KindOf(err) != tarnerr.Ambiguous {
+		t.Errorf("%v, %v", outcome, err)
+	}
+	// The id holds another's snapshot: that is proof, with or without the lock.
+	outcome, err = commit.NewLockedPublisher(fs, at, lost, "db", "t").Publish(ctx, commit.Publication{Table: "db.t", Next: publishertest.Next(nil, "late")})
+	if outcome != commit.LostRace || err != nil {
+		t.Errorf("%v, %v", outcome, err)
+	}
+}
+
+// idle is a lock that never calls.
+type idle struct{}
+
+func (idle) Run(context.Context, string, string, func(context.Context) error) error { return nil }
+
+// A catalog compares the base's uuid where there is one, and knows the table.
+func TestCatalogCompares(t *testing.T) {
+	ctx := context.Background()
+	c := &publishertest.Catalog{}
+	uuid := "b9e5a8d2-0000-4000-8000-000000000001"
+	base := publishertest.Next(nil, "base")
+	base.UUID = &uuid
+	pub := func(base, next *snapshot.Snapshot) commit.Publication {
+		return commit.Publication{Table: "db.t", TableUUID: publishertest.TableUUID, Base: base, Next: next}
+	}
+	p := commit.NewCatalogPublisher(c, true)
+	if outcome, err := p.Publish(ctx, pub(nil, base)); outcome != commit.Committed {
+		t.Fatal(outcome, err)
+	}
+	stale := *base
+	other := "b9e5a8d2-0000-4000-8000-000000000002"
+	stale.UUID = &other // rolled back and made again since it was read
+	outcome, err := p.Publish(ctx, pub(&stale, publishertest.Next(&stale, "mine")))
+	if outcome != commit.Unknown || tarnerr.KindOf(err) != tarnerr.Ambiguous || c.At(2) != nil {
+		t.Errorf("%v, %v", outcome, err)
+	}
+	if outcome, err := p.Publish(ctx, pub(base, publishertest.Next(base, "mine"))); outcome != commit.Committed {
+		t.Error(outcome, err)
+	}
+	wrong := pub(base, publishertest.Next(base, "mine"))
+	wrong.TableUUID = "another"
+	if outcome, err := p.Publish(ctx, wrong); outcome != commit.Unknown || tarnerr.KindOf(err) != tarnerr.Conflict {
+		t.Errorf("%v, %v", outcome, err)
+	}
+}
+
+// A committer over a lock, on a storage that cannot create conditionally: racing
+// processes all land.
+func TestCommitsUnderALock(t *testing.T) {
+	const writers, n = 3, 10
+	fs, made := mem.New(mem.NoConditional), mem.New(mem.Posix)
+	create(t, made, seeded(1), spec(false, nil)) // elsewhere: a schema file needs conditional create, too
+	for _, p := range made.Paths() {
+		data, err := fileio.ReadFile(context.Background(), made, p)
+		if err == nil {
+			err = fs.Replace(context.Background(), p, data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock := &publishertest.Lock{}
+	done := make(chan error, writers)
+	for w := range writers {
+		tb := open(t, fs, place, seeded(uint64(100+w)))
+		tb.pub = commit.NewLockedPublisher(fs, place, lock, "db", "t")
+		go func() { done <- commitMany(tb, w, n) }()
+	}
+	for range writers {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	checkMany(t, fs, place, writers, n)
+	check(t, fs, 0)
+}
