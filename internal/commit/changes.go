@@ -135,13 +135,6 @@ func (c *change) same(d *change) bool {
 	}) && len(c.changelog) == len(d.changelog) && c.statistics == d.statistics
 }
 
-// sameIndex reports that two changes do the same to the same index files.
-func (c *change) sameIndex(d *change) bool {
-	return slices.EqualFunc(c.index, d.index, func(x, y manifest.IndexEntry) bool {
-		return x.Kind == y.Kind && x.FileName == y.FileName && x.Bucket == y.Bucket && string(x.Partition) == string(y.Partition)
-	})
-}
-
 // partitions are those the change touches: of its files, and of its deletion
 // vectors.
 func (c *change) partitions() map[string]bool {
