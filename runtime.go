@@ -20,6 +20,8 @@ import (
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/table/paimon"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -64,6 +66,9 @@ type Components struct {
 	Listener *event.Listener
 	// Logger gets what a listener hears as log lines.
 	Logger *slog.Logger
+	// Lock is taken for each publish, on every storage. Java's writers of the same
+	// tables must take the same one.
+	Lock table.Lock
 	// Allocator makes the memory of Arrow batches; Go memory when nil.
 	Allocator memory.Allocator
 	// Env is the clock and the source of chance, for tests of this module.
@@ -146,16 +151,29 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 		return nil, tarnerr.Trace(op, err)
 	}
 	fio = layer.Observe(fio, rt.events, rt.cfg.Components.Env)
+	cached := layer.Cache(fio, rt.metadata, paimon.Immutable)
 	return filesystem.New(dir, paimon.Components{
-		FileIO:  layer.Cache(fio, rt.metadata, paimon.Immutable),
-		Env:     rt.cfg.Components.Env,
-		Alloc:   rt.cfg.Components.Allocator,
-		Budget:  rt.memory,
-		Events:  rt.events,
-		Workers: rt.cfg.Workers,
-		Groups:  rt.commits,
-		Keep:    commitlog.Keep{Count: rt.cfg.History.Commits, AgeMillis: rt.cfg.History.Age.Milliseconds()},
+		FileIO:    cached,
+		Env:       rt.cfg.Components.Env,
+		Alloc:     rt.cfg.Components.Allocator,
+		Budget:    rt.memory,
+		Events:    rt.events,
+		Workers:   rt.cfg.Workers,
+		Groups:    rt.commits,
+		Publisher: rt.publisher(cached),
+		Keep:      commitlog.Keep{Count: rt.cfg.History.Commits, AgeMillis: rt.cfg.History.Age.Milliseconds()},
 	})
+}
+
+// publisher is how commits of tables in fio are published; nil = by fio itself.
+func (rt *Runtime) publisher(fio fileio.FileIO) func(table.Identifier, layout.Table) (commit.Publisher, error) {
+	lock := rt.cfg.Components.Lock
+	if lock == nil {
+		return nil
+	}
+	return func(name table.Identifier, place layout.Table) (commit.Publisher, error) {
+		return commit.NewLockedPublisher(fio, place, lock, name.Database, name.Table), nil
+	}
 }
 
 func (rt *Runtime) storage(ctx context.Context, uri string) (fileio.FileIO, string, error) {

@@ -2,8 +2,10 @@ package tarn_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -12,7 +14,10 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
 )
 
 func TestConfigIsChecked(t *testing.T) {
@@ -99,5 +104,72 @@ func TestComponents(t *testing.T) {
 	}
 	if err := cat.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// mutex is a lock of one process.
+type mutex struct{ sync.Mutex }
+
+func (m *mutex) Run(ctx context.Context, _, _ string, f func(context.Context) error) error {
+	m.Lock()
+	defer m.Unlock()
+	return f(ctx)
+}
+
+// A storage without conditional create takes commits under a lock, and without one
+// refuses them with the way out.
+func TestLockMakesAStorageWritable(t *testing.T) {
+	ctx := t.Context()
+	made, bare := mem.New(mem.Posix), mem.New(mem.NoConditional)
+	id := table.Identifier{Database: "db", Table: "t"}
+	cat, err := tarn.Open(ctx, "/w", tarn.Config{Components: tarn.Components{FileIO: made}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cat.Close()
+	if err := cat.CreateDatabase(ctx, "db", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.CreateTable(ctx, id, schema.Spec{Fields: []types.Field{{Name: "id", Type: types.MustParse("BIGINT NOT NULL")}}}, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range made.Paths() {
+		data, err := fileio.ReadFile(ctx, made, p)
+		if err == nil {
+			err = bare.Replace(ctx, p, data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, lock := range []table.Lock{nil, &mutex{}} {
+		cat, err := tarn.Open(ctx, "/w", tarn.Config{Components: tarn.Components{FileIO: bare, Lock: lock}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cat.Close()
+		tbl, err := cat.LoadTable(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := tbl.NewBatchWrite(ctx, table.WriteOptions{})
+		if lock == nil {
+			if tarnerr.KindOf(err) != tarnerr.Unsupported || !strings.Contains(err.Error(), "Components.Lock") {
+				t.Errorf("without a lock: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		rec := oneRow(tbl.ArrowSchema())
+		defer rec.Release()
+		if err := w.Write(ctx, rec); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := w.Commit(ctx); err != nil || r.Snapshots[0] != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
 	}
 }

@@ -18,10 +18,17 @@ func (t *Table) newCommitter() (*commit.Committer, error) {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
 	c := t.components
+	var publisher commit.Publisher
+	if c.Publisher != nil {
+		var err error
+		if publisher, err = c.Publisher(t.name, t.place); err != nil {
+			return nil, tarnerr.Trace(op, err, "table", t.name)
+		}
+	}
 	out, err := commit.New(commit.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas, Snapshots: t.snapshots,
 		Options: t.options, Env: c.Env, Listener: c.Events, Workers: c.Workers,
-		Groups: c.Groups, Keep: c.Keep,
+		Publisher: publisher, Groups: c.Groups, Keep: c.Keep,
 	})
 	return out, tarnerr.Trace(op, err, "table", t.name)
 }

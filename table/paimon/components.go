@@ -9,10 +9,12 @@ import (
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/table"
 )
 
-// Components are what tables of one catalog share. All but Events, Groups and Keep
-// must be set.
+// Components are what tables of one catalog share. All but Events, Groups,
+// Publisher and Keep must be set.
 type Components struct {
 	FileIO  fileio.FileIO
 	Env     env.Env
@@ -23,6 +25,8 @@ type Components struct {
 	// Groups let commits of all tables of a process to one and the same table queue
 	// up; nil = those through one Table.
 	Groups *commit.Groups
+	// Publisher makes the atomic step of a table's commits; nil = the file system's.
+	Publisher func(name table.Identifier, place layout.Table) (commit.Publisher, error)
 	// Keep says how many records of ended commits stay; zero = commit's defaults.
 	Keep commitlog.Keep
 }
