@@ -81,25 +81,32 @@ func (tw *twins) create() {
 			tw.Fatal(err)
 		}
 	}
+	tw.committer, tw.snapshots = commitStage(tw.T, tw.warehouse, "ours")
+}
+
+// commitStage is the commit stage of db.name: the table would refuse options that
+// its writers do not know.
+func commitStage(t *testing.T, warehouse, name string) (*commit.Committer, *snapshot.Store) {
+	t.Helper()
 	fio := local.New(local.Options{Durability: fileio.OS})
-	at := layout.Table{Dir: filepath.Join(tw.warehouse, "db.db", "ours")}
+	at := layout.Table{Dir: filepath.Join(warehouse, "db.db", name)}
 	schemas := schema.NewStore(fio, at.Dir, env.Real())
-	s, err := schemas.Latest(tw.Context())
+	s, err := schemas.Latest(t.Context())
 	if err != nil {
-		tw.Fatal(err)
+		t.Fatal(err)
 	}
 	opts, err := tableoption.Parse(s.Options)
 	if err != nil {
-		tw.Fatal(err)
+		t.Fatal(err)
 	}
-	tw.snapshots = snapshot.NewStore(fio, at)
-	// The stage itself: the table would refuse options that its writers do not know.
-	tw.committer, err = commit.New(commit.Config{
-		Table: "db.ours", FileIO: fio, Place: at, Schema: s, Schemas: schemas, Snapshots: tw.snapshots, Options: opts, Env: env.Real(),
+	snapshots := snapshot.NewStore(fio, at)
+	committer, err := commit.New(commit.Config{
+		Table: "db." + name, FileIO: fio, Place: at, Schema: s, Schemas: schemas, Snapshots: snapshots, Options: opts, Env: env.Real(),
 	})
 	if err != nil {
-		tw.Fatal(err)
+		t.Fatal(err)
 	}
+	return committer, snapshots
 }
 
 func (tw *twins) prepare(name string, id int64, rows [][]any) [][]byte {
