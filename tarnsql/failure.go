@@ -21,8 +21,12 @@ type failure struct {
 
 func parseFailure(text string) failure {
 	var f failure
-	if json.Unmarshal([]byte(text), &f) != nil || f.Message == "" {
+	at := max(0, strings.Index(text, "{")) // of a text within a text the kind stands before
+	if json.Unmarshal([]byte(text[at:]), &f) != nil || f.Message == "" {
 		return failure{Message: text}
+	}
+	if at > 0 {
+		f.Position = "" // in a text that nobody wrote
 	}
 	return f
 }
@@ -93,9 +97,12 @@ type placed struct {
 func (p *placed) Error() string { return p.error.Error() + p.place }
 func (p *placed) Unwrap() error { return p.error }
 
-// withPlace shows the place of an error.
+// withPlace shows the place of an error, where it has one.
 func withPlace(err error, source *edited, position int) error {
-	return &placed{err, source.pointAt(position)}
+	if place := source.pointAt(position); place != "" {
+		return &placed{err, place}
+	}
+	return err
 }
 
 // placeUnlessPlaced is withPlace for an error that may show its place already.

@@ -17,7 +17,6 @@ var tableFunctions = []string{
 	"histogram", "histogram_values", "json_each", "json_tree", "test_all_types",
 	"duckdb_functions", "duckdb_keywords", "duckdb_memory", "duckdb_optimizers", "duckdb_settings", "duckdb_types",
 	"icu_calendar_names", "pg_timezone_names", "pragma_platform", "pragma_version",
-	scanFunction, // which knows its own numbers only
 }
 
 // call checks a table function that a query names.
@@ -28,4 +27,19 @@ func (s *survey) call(n node) {
 	}
 	s.refuse(n.location(), tarnerr.New(tarnerr.Denied, "reading query", "this table function is disabled, or there is none of this name", "function", name).
 		WithHint("SQL reads the tables of the catalog alone; import files with `tarn table import`."))
+}
+
+// compute checks a function that a query names: this one binds a query that is
+// given as text, and so opens the files that the text names.
+func (s *survey) compute(n node) {
+	if strings.EqualFold(n.text("function_name"), "json_serialize_plan") {
+		s.refuse(n.location(), tarnerr.New(tarnerr.Denied, "reading query", "this function is disabled", "function", "json_serialize_plan").
+			WithHint("EXPLAIN shows the plan of a query."))
+	}
+}
+
+// show refuses what DuckDB would say of tables that it does not know.
+func (s *survey) show(n node) {
+	s.refuse(n.location(), tarnerr.New(tarnerr.Unsupported, "reading query", "SHOW, DESCRIBE or SUMMARIZE in a query").
+		WithHint("SHOW and DESCRIBE are statements of their own."))
 }

@@ -108,6 +108,9 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Re
 	if err != nil {
 		return nil, withPlace(err, source, c.Name.At)
 	}
+	if t.Name().System != "" {
+		return nil, withPlace(tarnerr.New(tarnerr.Unsupported, op, "writing to a system table", "table", t.Name()).WithHint("Write to the table itself."), source, c.Name.At)
+	}
 	into, err := insertColumns(t, c)
 	if err != nil {
 		return nil, placeColumn(err, source, c.Name.At)
@@ -149,7 +152,7 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Re
 			err = w.Write(ctx, rec)
 		}
 		if err != nil {
-			return nil, place(tarnerr.Trace(op, err, "table", t.Name()))
+			return nil, place(tarnerr.Trace(op, err))
 		}
 	}
 	if err := rows.Close(); err != nil {

@@ -206,6 +206,14 @@ func TestPlainFilesOpenNoDoor(t *testing.T) {
 			t.Errorf("%s: %s %v", from, out, err)
 		}
 	}
+	for _, sql := range []string{
+		"SELECT json_serialize_plan('FROM read_text(''" + files[0] + "'')')", "SELECT ('FROM t').JSON_serialize_plan()", "INSERT INTO t VALUES (length(json_serialize_plan('SELECT 1')))",
+		"FROM t AT (TIMESTAMP => json_serialize_plan('SELECT 1'))", "SELECT * FROM t, tarn_scan(1)",
+	} {
+		if _, err := plain.Exec(t.Context(), sql); tarnerr.KindOf(err) != tarnerr.Denied {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
 	secret := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(secret, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)

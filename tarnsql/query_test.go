@@ -3,6 +3,7 @@
 package tarnsql_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tarnlake/tarn/tarnerr"
@@ -81,8 +82,47 @@ func TestErrorsPointAtThePlace(t *testing.T) {
 	w.refuses("INSTALL httpfs", tarnerr.Unsupported, "INSTALL")
 	w.refuses("SET memory_limit = '1TB'", tarnerr.Unsupported, "SET")
 	w.refuses("COPY orders TO 'x.csv'", tarnerr.Unsupported, "COPY")
-	w.refuses("SELECT * FROM tarn_scan(1)", tarnerr.Invalid, "own use")
+	w.refuses("SELECT * FROM orders, tarn_scan(1)", tarnerr.Denied, "disabled", "LINE 1")
+	w.refuses("SELECT * FROM (SHOW TABLES)", tarnerr.Unsupported, "in a query")
+	w.refuses("SELECT * FROM (DESCRIBE orders)", tarnerr.Unsupported, "in a query")
+	w.refuses("FROM (PIVOT orders ON status USING count(*))", tarnerr.Unsupported, "IN ('a', 'b')")
+	w.refuses("INSERT INTO orders VALUES (1, 'A', 1), (2)", tarnerr.Invalid, "same length", "LINE 1: INSERT INTO orders VALUES")
+	w.refuses("INSERT INTO orders$files VALUES (1)", tarnerr.Unsupported, "writing to a system table", "LINE 1: INSERT INTO orders$files")
 	w.refuses("SELECT ?", tarnerr.Unsupported, "parameters")
 	w.refuses("SELECT * FROM a.b.c", tarnerr.NotFound, "no such catalog", "The catalogs are warehouse.")
 	w.refuses("", tarnerr.Invalid, "one statement")
+}
+
+// A column that is a subquery has the name that the user wrote, not that of
+// what stands in its place.
+func TestTitlesOfSubqueries(t *testing.T) {
+	w := shop(t)
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT id, (SELECT max(id)\n  FROM orders x WHERE x.id < o.id) FROM orders o", "id, (SELECT max(id) FROM orders x WHERE x.id < o.id)"},
+		{"SELECT (SELECT max(id) FROM orders) AS a, (SELECT max(id) FROM `orders`) \"b c\", d: (SELECT 1 FROM orders LIMIT 1)", "a, b c, d"},
+		{"SELECT DISTINCT ON (id) EXISTS (FROM orders), id FROM orders", "EXISTS (FROM orders), id"},
+		{"FROM orders o SELECT 1 + (SELECT count(*) FROM orders WHERE id = o.id) WHERE id = 1", "1 + (SELECT count(*) FROM orders WHERE id = o.id)"},
+		{"SELECT CASE WHEN id IN (SELECT id FROM orders) THEN 1 ELSE 2 END FROM orders LIMIT 1", "CASE WHEN id IN (SELECT id FROM orders) THEN 1 ELSE 2 END"},
+		{"SELECT id IS DISTINCT FROM (SELECT min(id) FROM orders), coalesce(extract(year FROM (SELECT DATE '2024-01-01' FROM orders LIMIT 1)), 0) FROM orders", "id IS DISTINCT FROM (SELECT min(id) FROM orders), coalesce(extract(year FROM (SELECT DATE '2024-01-01' FROM orders LIMIT 1)), 0)"},
+		{"SELECT * FROM (SELECT (SELECT (SELECT min(id) FROM orders) FROM orders LIMIT 1) UNION SELECT 2)", "(SELECT (SELECT min(id) FROM orders) FROM orders LIMIT 1)"},
+		{"SELECT * REPLACE ((SELECT min(id) FROM orders) AS id) FROM orders", "id, status, version"},
+		{"SELECT ARRAY(SELECT id FROM orders)[1], {'a': (SELECT min(id) FROM orders)}.a", "ARRAY(SELECT id FROM orders)[1], {'a': (SELECT min(id) FROM orders)}.a"},
+		{"WITH c AS (SELECT (SELECT min(id) FROM orders)) SELECT *, (SELECT max(id) FROM c, orders) FROM c", "(SELECT min(id) FROM orders), (SELECT max(id) FROM c, orders)"},
+	} {
+		rows, err := w.db.Query(t.Context(), c.sql)
+		if err != nil {
+			t.Errorf("%s: %v", c.sql, err)
+			continue
+		}
+		var names []string
+		for _, f := range rows.Fields() {
+			names = append(names, f.Name)
+		}
+		if err := rows.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(names, ", "); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.sql, got, c.want)
+		}
+	}
 }

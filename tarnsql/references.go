@@ -21,7 +21,8 @@ type reference struct {
 	at       []edit  // takes AT (…) away
 	scan     *scan
 	catalog  string
-	pinned   int64 // snapshot that is read, 0 when there is none
+	pinned   int64  // snapshot that is read, 0 when there is none
+	columns  []node // items of SELECT lists that it is in a subquery of, from the outside
 }
 
 func (r *reference) name() string { return r.parts[len(r.parts)-1] }
@@ -47,33 +48,56 @@ type survey struct {
 
 func examine(source *edited, tree node) (*survey, error) {
 	s := &survey{source: source, tokens: sqltext.Lex(source.text), of: map[int]*reference{}}
-	s.walk(map[string]any(tree), nil)
+	s.walk(map[string]any(tree), sight{})
 	slices.SortFunc(s.references, func(a, b *reference) int { return a.from - b.from }) // the tree has no order
 	return s, s.err
 }
 
-// walk visits v; ctes are the names of CTEs in sight, in lower case.
-func (s *survey) walk(v any, ctes []string) {
+// sight is what a part of a query lies below.
+type sight struct {
+	ctes    []string // names of CTEs, in lower case
+	columns []node   // items of SELECT lists
+}
+
+func (in sight) withCTE(name string) sight {
+	in.ctes = append(slices.Clip(in.ctes), strings.ToLower(name))
+	return in
+}
+
+func (in sight) withColumn(item any) sight {
+	in.columns = append(slices.Clip(in.columns), asNode(item))
+	return in
+}
+
+// walk visits v.
+func (s *survey) walk(v any, in sight) {
 	switch v := v.(type) {
 	case []any:
 		for _, c := range v {
-			s.walk(c, ctes)
+			s.walk(c, in)
 		}
 	case map[string]any:
 		n := node(v)
 		if m := n.child("cte_map"); m != nil {
-			ctes = s.walkCTEs(m, ctes)
+			in = s.walkCTEs(m, in)
 		}
 		switch n.text("type") {
 		case "BASE_TABLE":
-			s.refer(n, ctes)
+			s.refer(n, in)
 			return
 		case "SELECT_NODE":
 			s.selects = append(s.selects, n)
+			for _, item := range n.list("select_list") {
+				s.walk(item, in.withColumn(item))
+			}
 		case "TABLE_FUNCTION":
 			s.call(n)
+		case "FUNCTION":
+			s.compute(n)
+		case "SHOW_REF":
+			s.show(n)
 		case "RECURSIVE_CTE_NODE":
-			ctes = append(slices.Clip(ctes), strings.ToLower(n.text("cte_name")))
+			in = in.withCTE(n.text("cte_name"))
 		case "COLUMN_REF":
 			if len(n.texts("column_names")) > 2 {
 				s.qualified = append(s.qualified, n)
@@ -81,38 +105,38 @@ func (s *survey) walk(v any, ctes []string) {
 			return
 		}
 		for key, c := range v {
-			if key != "cte_map" {
-				s.walk(c, ctes)
+			if key != "cte_map" && key != "select_list" {
+				s.walk(c, in)
 			}
 		}
 	}
 }
 
 // walkCTEs visits the CTEs of a query, each of which sees those before it, and
-// returns the names that the query sees.
-func (s *survey) walkCTEs(m node, ctes []string) []string {
-	ctes = slices.Clip(ctes)
+// adds their names to what the query sees.
+func (s *survey) walkCTEs(m node, in sight) sight {
 	for _, entry := range m.list("map") {
 		e := asNode(entry)
-		s.walk(e["value"], ctes)
-		ctes = append(ctes, strings.ToLower(e.text("key")))
+		s.walk(e["value"], in)
+		in = in.withCTE(e.text("key"))
 	}
-	return ctes
+	return in
 }
 
-func (s *survey) refer(n node, ctes []string) {
-	r := &reference{alias: n.text("alias"), renamed: len(n.list("column_name_alias")) > 0, sampled: n["sample"] != nil}
+func (s *survey) refer(n node, in sight) {
+	r := &reference{alias: n.text("alias"), renamed: len(n.list("column_name_alias")) > 0, sampled: n["sample"] != nil, columns: in.columns}
 	for _, key := range []string{"catalog_name", "schema_name", "table_name"} {
 		if p := n.text(key); p != "" {
 			r.parts = append(r.parts, p)
 		}
 	}
-	if len(r.parts) == 1 && slices.Contains(ctes, strings.ToLower(r.parts[0])) {
+	if len(r.parts) == 1 && slices.Contains(in.ctes, strings.ToLower(r.parts[0])) {
 		return
 	}
 	at := n.location()
 	if clause := n.child("at_clause"); clause != nil {
 		r.travel = &travel{unit: clause.text("unit"), value: clause.child("expr")}
+		s.walk(clause["expr"], in)
 	}
 	if !s.extent(r, at) {
 		s.refuse(at, tarnerr.New(tarnerr.Unsupported, "reading query", "a table named in this place", "table", strings.Join(r.parts, ".")))
@@ -206,7 +230,7 @@ func (s *survey) rewrite(number func(*reference) int64) *edited {
 			edits = append(edits, edit{s.tokens[i-1].Start, s.tokens[i-1].End(), "FROM"})
 		}
 	}
-	return s.source.apply(append(edits, s.unqualify()...))
+	return s.source.apply(append(append(edits, s.unqualify()...), s.titles()...))
 }
 
 // unqualify takes the database, and the catalog, from columns named

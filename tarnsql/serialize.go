@@ -34,6 +34,10 @@ func (e *engine) serialize(ctx context.Context, source *edited) (node, error) {
 	if err := dec.Decode(&reply); err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Internal, op, err)
 	}
+	if strings.HasPrefix(reply.Message, "Only SELECT statements") {
+		return nil, tarnerr.New(tarnerr.Unsupported, op, "what DuckDB makes several statements of, and statements that are no query").
+			WithHint("Name the values of PIVOT: PIVOT t ON column IN ('a', 'b').")
+	}
 	if reply.Error {
 		kind := "Parser"
 		if reply.Type != "parser" && reply.Type != "syntax" {
