@@ -174,7 +174,7 @@ func (a *app) runImport(ctx context.Context, t table.Table, files []string, fl i
 	}
 	if run.rows > 0 || run.commits == 0 {
 		if err := run.commit(ctx); err != nil {
-			return err
+			return run.ended(ctx, err)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (a *app) runImport(ctx context.Context, t table.Table, files []string, fl i
 // ended says in an error what stays of an import that broke off.
 func (r *importRun) ended(ctx context.Context, err error) error {
 	var e *tarnerr.Error
-	if !errors.As(err, &e) || e.Hint != "" {
+	if !errors.As(err, &e) || e.Hint != "" || tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {
 		return err
 	}
 	switch {
