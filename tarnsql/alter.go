@@ -65,17 +65,41 @@ func (db *DB) remove(ctx context.Context, source *edited, c sqltext.Command) (*R
 		out.Report, err = t.Truncate(ctx, table.CommitOptions{})
 	} else {
 		var partitions []map[string]string
-		for _, p := range drop.Partitions {
-			values, err := partitionOf(t, p)
-			if err != nil {
-				return nil, placeColumn(err, source, name.At)
-			}
-			partitions = append(partitions, values)
+		if partitions, err = db.partitionsToDrop(ctx, t, drop); err != nil {
+			return nil, placeColumn(err, source, name.At)
+		}
+		if len(partitions) == 0 {
+			return out, nil
 		}
 		out.Report, err = t.DropPartitions(ctx, partitions, table.CommitOptions{})
 	}
 	if err != nil {
 		return nil, placeUnlessPlaced(err, source, name.At)
+	}
+	return out, nil
+}
+
+// partitionsToDrop are the partitions named that there are. One that is missing is
+// an error without IF EXISTS, as in Flink and Spark.
+func (db *DB) partitionsToDrop(ctx context.Context, t table.Table, c sqltext.DropPartitions) ([]map[string]string, error) {
+	var out []map[string]string
+	var names []string
+	for i, p := range c.Partitions {
+		values, err := partitionOf(t, p)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			if names, err = db.partitionNames(ctx, c.Name, t); err != nil {
+				return nil, err
+			}
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return partitionHas(name, values) }) {
+			out = append(out, values)
+		} else if !c.MayMiss {
+			return nil, &columnError{tarnerr.New(tarnerr.NotFound, "dropping partitions", "no such partition", "table", t.Name()).
+				WithHint("See SHOW PARTITIONS, or write DROP IF EXISTS PARTITION."), p[0].Column.At}
+		}
 	}
 	return out, nil
 }

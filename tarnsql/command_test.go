@@ -69,7 +69,7 @@ func TestWhatIsRefused(t *testing.T) {
 	w.refuses("INSERT INTO orders\nVALUES (1, 'x', z)", tarnerr.Invalid, "\n  LINE 2: VALUES (1, 'x', z)\n                          ^")
 	w.refuses("INSERT INTO orders (status) VALUES ('x')", tarnerr.Invalid, "NOT NULL")
 	w.refuses("INSERT INTO ordrs VALUES (1)", tarnerr.NotFound, "Did you mean orders?", "LINE 1: INSERT INTO ordrs")
-	w.refuses("INSERT INTO orders$files VALUES (1)", tarnerr.Invalid)
+	w.refuses("INSERT INTO orders$files VALUES (1)", tarnerr.Unsupported, "writing to a system table")
 	w.refuses("CREATE TABLE orders (a INT)", tarnerr.AlreadyExists)
 	w.refuses("CREATE TABLE t (a INT, b NOPE)", tarnerr.Invalid, "NOPE", "LINE 1: CREATE TABLE t (a INT, b NOPE)\n                                   ^")
 	w.refuses("CREATE CATALOG c WITH ('type' = 'paimon')", tarnerr.Unsupported, "CREATE CATALOG", "LINE 1: CREATE CATALOG c WITH")

@@ -166,30 +166,38 @@ func (db *DB) showPartitions(ctx context.Context, c sqltext.ShowPartitions) (row
 		}
 		return nil, c.Name.At, err
 	}
-	id := t.Name()
-	id.System = "partitions"
-	_, cat, err := db.target(c.Name.Parts)
+	all, err := db.partitionNames(ctx, c.Name, t)
 	if err != nil {
 		return nil, c.Name.At, err
+	}
+	rows, err = db.names("partition", slices.DeleteFunc(all, func(name string) bool { return !partitionHas(name, only) }), nil)
+	return rows, c.Name.At, err
+}
+
+// partitionNames reads the names of $partitions.
+func (db *DB) partitionNames(ctx context.Context, path sqltext.Path, t table.Table) ([]string, error) {
+	id := t.Name()
+	id.System = "partitions"
+	_, cat, err := db.target(path.Parts)
+	if err != nil {
+		return nil, err
 	}
 	parts, err := cat.LoadTable(ctx, id)
 	if err != nil {
-		return nil, c.Name.At, err
+		return nil, err
 	}
-	all, err := readTexts(ctx, parts, "partition")
-	if err != nil {
-		return nil, c.Name.At, err
-	}
-	rows, err = db.names("partition", slices.DeleteFunc(all, func(name string) bool {
-		have := strings.Split(name, "/")
-		for column, value := range only {
-			if !slices.Contains(have, column+"="+value) {
-				return true
-			}
+	return readTexts(ctx, parts, "partition")
+}
+
+// partitionHas reports that the partition of this name, column=value/column=value,
+// has the values.
+func partitionHas(name string, values map[string]string) bool {
+	for column, value := range values {
+		if !strings.Contains("/"+name+"/", "/"+column+"="+value+"/") {
+			return false
 		}
-		return false
-	}), nil)
-	return rows, c.Name.At, err
+	}
+	return true
 }
 
 // readTexts reads a column of text.
