@@ -300,7 +300,7 @@ func (t *tries) foreign(found *snapshot.Snapshot) bool { return t.draftIn(found)
 // draftIn is the draft that a snapshot was made of, nil when it is of another commit.
 func (t *tries) draftIn(s *snapshot.Snapshot) *draft {
 	for _, d := range t.drafts {
-		if d.delta == s.DeltaManifestList {
+		if d.delta == deltaOf(s) {
 			return d
 		}
 	}

@@ -78,7 +78,8 @@ func (t *tries) unreferenced(landed *snapshot.Snapshot) []string {
 	}
 	keep := map[string]bool{}
 	for _, b := range t.built {
-		if mine != nil && b.list == landed.BaseManifestList {
+		// Others may have built upon a compaction before it was undone.
+		if mine != nil && (b.list == landed.BaseManifestList || undone(landed) && b.draft == mine) {
 			keep[b.list], keep[b.index] = true, true
 			for _, m := range b.merged {
 				keep[m] = true

@@ -22,7 +22,22 @@ func (id identity) matches(s *snapshot.Snapshot) bool {
 	if s.CommitUser != id.user || s.CommitIdentifier != id.identifier || s.CommitKind != id.kind {
 		return false
 	}
-	return id.identifier != snapshot.BatchIdentifier || slices.Contains(id.deltas, s.DeltaManifestList)
+	return id.identifier != snapshot.BatchIdentifier || slices.Contains(id.deltas, deltaOf(s))
+}
+
+// undoneProperty is the property of a snapshot in which the name of its delta
+// manifest list stays when its compaction was undone: its commit knows itself by it.
+const undoneProperty = "tarn.undone-delta-manifest-list"
+
+// undone reports a compaction that was undone and holds nothing any more.
+func undone(s *snapshot.Snapshot) bool { return s.Properties[undoneProperty] != "" }
+
+// deltaOf is the delta manifest list that a snapshot was published with.
+func deltaOf(s *snapshot.Snapshot) string {
+	if undone(s) {
+		return s.Properties[undoneProperty]
+	}
+	return s.DeltaManifestList
 }
 
 // sameCommit reports that the snapshot file there comes from the commit that

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/snapshot"
@@ -104,6 +105,11 @@ func (r emptier) Rollback(ctx context.Context, latest, before *snapshot.Snapshot
 	next := *latest
 	next.BaseManifestList, next.BaseManifestListSize = base, &baseSize
 	next.DeltaManifestList, next.DeltaManifestListSize = delta, &deltaSize
+	next.Properties = maps.Clone(latest.Properties)
+	if next.Properties == nil {
+		next.Properties = map[string]string{}
+	}
+	next.Properties[undoneProperty] = latest.DeltaManifestList
 	next.IndexManifest = before.IndexManifest
 	next.TotalRecordCount, next.DeltaRecordCount = before.TotalRecordCount, 0
 	err = c.cfg.FileIO.Replace(ctx, c.cfg.Place.SnapshotFile(latest.ID), next.Marshal())

@@ -1,0 +1,80 @@
+package commit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// A compaction lands and nobody tells its committer. Before that one looks, a
+// writer has built upon the compaction, a deletion has undone it, and the writer
+// has brought it back. The compaction is committed: neither its files nor its
+// manifests may be deleted, which the writer's snapshot needs.
+func TestCompactionUndoneWhileInDoubt(t *testing.T) {
+	ctx := context.Background()
+	for _, id := range []int64{1, snapshot.BatchIdentifier} {
+		t.Run(fmt.Sprint(id), func(t *testing.T) {
+			var removal commit.Request
+			d := deed{name: "undone", prepare: func(w *world) commit.Request {
+				f := w.files["f1"]
+				m := w.like(f)
+				m.DeletedFiles, m.NewFiles = []*datafile.Meta{f}, w.made("a", 2).NewFiles
+				removal = commit.Request{User: "u", Identifier: 1, Messages: []*commitmsg.Message{m}}
+				return commit.Request{User: "compactor", Identifier: id, Messages: []*commitmsg.Message{w.compacted(0)}}
+			}}
+			fs, compaction := d.stage(t)
+			writer := open(t, fs, place, seeded(700))
+			messages, err := writer.prepare(ctx, "w", 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inner, err := commit.NewFilePublisher(fs, place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writer.pub = publisherFunc(func(ctx context.Context, pub commit.Publication) (outcome commit.Outcome, err error) {
+				remover := open(t, fs, place, seeded(701))
+				remover.env = &interposed{Env: seeded(702), on: func() { outcome, err = inner.Publish(ctx, pub) }}
+				if _, err := remover.committer().Commit(ctx, removal); !errors.Is(err, tarnerr.Conflict) {
+					t.Errorf("the deletion: %v", err)
+				}
+				return outcome, err
+			})
+			compactor := open(t, fs, place, seeded(703))
+			compactor.opts.ManifestMergeMinCount = 2
+			compactor.pub = publisherFunc(func(ctx context.Context, pub commit.Publication) (commit.Outcome, error) {
+				if o, err := inner.Publish(ctx, pub); o != commit.Committed {
+					t.Fatal(o, err)
+				}
+				if _, err := writer.committer().Commit(ctx, commit.Request{User: "w", Identifier: 1, Messages: messages}); err != nil {
+					t.Fatal(err)
+				}
+				return commit.Unknown, tarnerr.New(tarnerr.Ambiguous, "publishing snapshot", "no reply")
+			})
+			c := compactor.committer()
+			r, err := c.Commit(ctx, compaction)
+			if err != nil || r.Status != commit.Succeeded {
+				t.Errorf("%v, %+v", err, r)
+				if r.Status == commit.Failed { // as a compactor does
+					if err := c.AbortMessages(ctx, compaction.Messages); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if s := snapshots(t, fs); len(s) != 4 || s[2].CommitKind != snapshot.Compact || s[2].DeltaRecordCount != 0 {
+				t.Fatalf("snapshots %+v", s)
+			}
+			if got := rows(t, fs, place); !slices.Equal(got, []string{"1=a", "2=a", "2=b", "3=b", "7=w"}) {
+				t.Errorf("rows %v", got)
+			}
+		})
+	}
+}
