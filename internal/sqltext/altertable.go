@@ -201,7 +201,7 @@ func (p *commandParser) startsPartition() bool {
 
 func (p *commandParser) dropPartitions(c AlterTable) Command {
 	d := DropPartitions{Name: c.Name, IfExists: c.IfExists}
-	p.take("IF", "EXISTS") // no partition that matches is no error
+	d.MayMiss = p.take("IF", "EXISTS")
 	for {
 		p.expect("PARTITION")
 		d.Partitions = append(d.Partitions, p.partition(false))

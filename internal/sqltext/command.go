@@ -68,6 +68,7 @@ type (
 	DropPartitions struct {
 		Name       Path
 		IfExists   bool // of the table
+		MayMiss    bool // IF EXISTS of the partitions
 		Partitions [][]PartitionValue
 	}
 	Truncate struct{ Name Path }

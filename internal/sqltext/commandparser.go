@@ -258,6 +258,8 @@ func (p *commandParser) insert() Command {
 	overwrite := p.take("OVERWRITE")
 	if !overwrite {
 		p.expect("INTO")
+	} else if p.ahead(1).Kind == Word || p.ahead(1).Kind == Quoted {
+		p.take("INTO")
 	}
 	if p.ahead(1).Kind == Word || p.ahead(1).Kind == Quoted {
 		p.take("TABLE")
