@@ -192,6 +192,14 @@ func (c *Committer) AbortMessages(ctx context.Context, messages []*commitmsg.Mes
 	if len(paths) == 0 {
 		return nil
 	}
+	live, err := c.live(ctx, messages)
+	if err != nil {
+		return tarnerr.Trace(op, err, "table", c.cfg.Table)
+	}
+	if live != "" {
+		return tarnerr.New(tarnerr.Invalid, op, "they were committed, the table has a file of theirs", "table", c.cfg.Table, "file", live).
+			WithHint("Ask with FilterCommitted what is committed before committing again, and abort nothing that is.")
+	}
 	return tarnerr.Trace(op, c.cfg.FileIO.Delete(ctx, paths...), "table", c.cfg.Table)
 }
 

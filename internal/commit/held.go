@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/binaryrow"
+	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -100,6 +101,10 @@ func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, err
 	if from.ID == base.ID {
 		return sameSnapshot(from, base), nil
 	}
+	// What follows a compaction that was undone may have been built upon it before.
+	if undone(from) {
+		return false, nil
+	}
 	there, err := t.c.snapshots.Get(ctx, from.ID)
 	if err != nil {
 		if gone(err) {
@@ -122,7 +127,7 @@ func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, err
 				return false, err
 			}
 		}
-		if s.CommitKind == snapshot.Overwrite {
+		if s.CommitKind == snapshot.Overwrite || undone(s) {
 			return false, nil
 		}
 		delta, err := t.c.builder.delta(ctx, s, filter)
@@ -209,4 +214,45 @@ func (b *builder) indexOf(ctx context.Context, s *snapshot.Snapshot) ([]manifest
 		return nil, err
 	}
 	return entries, checkIndexManifest(*s.IndexManifest, entries)
+}
+
+// live names a file that messages made and the latest snapshot has, "" when it
+// has none of them: then they were never committed, or not for long.
+func (c *Committer) live(ctx context.Context, messages []*commitmsg.Message) (string, error) {
+	latest, err := c.snapshots.Latest(ctx)
+	if err != nil || latest == nil {
+		return "", err
+	}
+	made := map[string]bool{}
+	var ch change
+	for _, m := range messages {
+		for _, f := range slices.Concat(m.NewFiles, m.CompactAfter) {
+			if !moved(m, f) {
+				made[f.FileName] = true
+				ch.files = append(ch.files, manifest.Entry{Partition: m.Partition, Bucket: m.Bucket, File: f})
+			}
+		}
+	}
+	if len(made) == 0 {
+		return "", nil
+	}
+	partitions := ch.partitions()
+	filter := manifest.EntryFilter{Partition: func(p binaryrow.Row) bool { return partitions[string(p)] }, WithoutStats: true}
+	entries, err := c.builder.live(ctx, latest, filter, func(m manifest.FileMeta) bool {
+		for p := range partitions {
+			if c.builder.manifests.MayHold(m, binaryrow.Row(p)) {
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if made[e.File.FileName] {
+			return e.File.FileName, nil
+		}
+	}
+	return "", nil
 }
