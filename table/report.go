@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn/event"
-	"github.com/tarnlake/tarn/internal/commitlog"
 )
 
 // Status is how a commit ended, in the words used everywhere results are shown.
@@ -49,10 +48,21 @@ type CommitReport struct {
 	Already bool `json:"alreadyCommitted,omitempty"`
 }
 
-// Conflict is a commit that was found not to fit what another one did: by which
-// check, where, and whose. Maintenance says that a compaction and a write tread on
-// each other.
-type Conflict = commitlog.Conflict
+// Conflict is a commit that was found not to fit what another one did.
+type Conflict struct {
+	Operation string   `json:"operation"` // commit kind of the one that does not fit
+	Check     string   `json:"check"`     // which check found it, see docs/commit.md
+	Partition string   `json:"partition,omitempty"`
+	Bucket    int32    `json:"bucket"` // −1 = of no one bucket
+	Files     []string `json:"files,omitempty"`
+	// The other commit, where it is known.
+	OtherUser      string `json:"otherUser,omitempty"`
+	OtherOperation string `json:"otherOperation,omitempty"`
+	OtherSnapshot  int64  `json:"otherSnapshot,omitempty"`
+	// Maintenance: one of the two is a compaction and the other is not, so that
+	// upkeep and writing tread on each other.
+	Maintenance bool `json:"maintenance,omitempty"`
+}
 
 // Attempt is one try to publish one snapshot.
 type Attempt struct {

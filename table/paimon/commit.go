@@ -70,13 +70,16 @@ func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 		Attempts: make([]table.Attempt, len(r.Attempts)), Snapshots: r.IDs(),
 		FilesAdded: r.FilesAdded, FilesGone: r.FilesGone, Rows: r.Rows, Bytes: r.Bytes,
 		Elapsed: r.Elapsed, Rewritten: r.Rewritten, RolledBack: r.RolledBack, Already: r.Already,
-		Ahead: r.Ahead, Phases: r.Phases, Conflicts: r.Conflicts,
+		Ahead: r.Ahead, Phases: r.Phases,
 	}
 	if r.Compaction != nil {
 		out.Compaction = r.Compaction.Error()
 	}
 	for i, a := range r.Attempts {
 		out.Attempts[i] = table.Attempt(a)
+	}
+	for _, c := range r.Conflicts {
+		out.Conflicts = append(out.Conflicts, table.Conflict(c))
 	}
 	return out, err
 }
