@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -209,14 +210,23 @@ func castValues(text string, at int, fields []types.Field) []edit {
 	return edits
 }
 
-// partitionOf are values of partition columns as a partition's path has them.
+// partitionOf are values of partition columns as a partition's path has them. The
+// default name stands for null.
 func partitionOf(t table.Table, values []sqltext.PartitionValue) (map[string]string, error) {
 	s := t.Schema()
+	opts, err := option.Parse(s.Options)
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]string{}
 	for _, v := range values {
 		f, ok := foldedField(s.Select(s.PartitionKeys), v.Column.Text)
 		if !ok {
 			return nil, &columnError{tarnerr.New(tarnerr.Invalid, "reading partition", "the column is no partition key", "table", t.Name(), "column", v.Column.Text), v.Column.At}
+		}
+		if v.Text == opts.PartitionDefault {
+			out[f.Name] = v.Text
+			continue
 		}
 		value, err := types.ParseValue(f.Type, v.Text)
 		if err != nil {
