@@ -85,12 +85,20 @@ func TestErrorsPointAtThePlace(t *testing.T) {
 	w.refuses("SELECT * FROM orders, tarn_scan(1)", tarnerr.Denied, "disabled", "LINE 1")
 	w.refuses("SELECT * FROM (SHOW TABLES)", tarnerr.Unsupported, "in a query")
 	w.refuses("SELECT * FROM (DESCRIBE orders)", tarnerr.Unsupported, "in a query")
-	w.refuses("FROM (PIVOT orders ON status USING count(*))", tarnerr.Unsupported, "IN ('a', 'b')")
+	w.refuses("FROM (PIVOT orders ON status USING count(*))", tarnerr.Unsupported, "IN ('a', 'b')", "LINE 1: FROM (PIVOT")
+	w.refuses("EXPLAIN INSERT INTO orders SELECT 1", tarnerr.Unsupported, "no query", "LINE 1: EXPLAIN INSERT")
 	w.refuses("INSERT INTO orders VALUES (1, 'A', 1), (2)", tarnerr.Invalid, "same length", "LINE 1: INSERT INTO orders VALUES")
 	w.refuses("INSERT INTO orders$files VALUES (1)", tarnerr.Unsupported, "writing to a system table", "LINE 1: INSERT INTO orders$files")
 	w.refuses("SELECT ?", tarnerr.Unsupported, "parameters")
 	w.refuses("SELECT * FROM a.b.c", tarnerr.NotFound, "no such catalog", "The catalogs are warehouse.")
 	w.refuses("", tarnerr.Invalid, "one statement")
+}
+
+// A number too large for a DOUBLE is infinite, in the syntax tree too.
+func TestInfiniteLiterals(t *testing.T) {
+	w := shop(t)
+	w.wants("SELECT id FROM orders WHERE id < 1e400 AND id > -1e400 AND status <> '\\\"NaN' ORDER BY id", "1\n2\n")
+	w.wants("SELECT 1e999, 'Infinity'", "Infinity,Infinity\n")
 }
 
 // A column that is a subquery has the name that the user wrote, not that of

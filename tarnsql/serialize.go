@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -29,14 +32,18 @@ func (e *engine) serialize(ctx context.Context, source *edited) (node, error) {
 		Position   string `json:"position"`
 		Statements []node `json:"statements"`
 	}
-	dec := json.NewDecoder(strings.NewReader(text))
+	dec := json.NewDecoder(strings.NewReader(quoteInfinity(text)))
 	dec.UseNumber()
 	if err := dec.Decode(&reply); err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Internal, op, err)
 	}
 	if strings.HasPrefix(reply.Message, "Only SELECT statements") {
-		return nil, tarnerr.New(tarnerr.Unsupported, op, "what DuckDB makes several statements of, and statements that are no query").
-			WithHint("Name the values of PIVOT: PIVOT t ON column IN ('a', 'b').")
+		tokens := sqltext.Lex(source.text)
+		if pivot := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.Is("PIVOT") }); pivot >= 0 {
+			return nil, withPlace(tarnerr.New(tarnerr.Unsupported, op, "PIVOT of values that are not named").
+				WithHint("Name them: PIVOT t ON column IN ('a', 'b')."), source, tokens[pivot].Start)
+		}
+		return nil, withPlace(tarnerr.New(tarnerr.Unsupported, op, "a statement that is no query in this place"), source, 0)
 	}
 	if reply.Error {
 		kind := "Parser"
@@ -49,6 +56,18 @@ func (e *engine) serialize(ctx context.Context, source *edited) (node, error) {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "one statement was expected", "statements", len(reply.Statements))
 	}
 	return reply.Statements[0], nil
+}
+
+var textOrInfinity = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?(?i:infinity|inf|nan)`)
+
+// quoteInfinity makes texts of the numbers that DuckDB writes and JSON does not have.
+func quoteInfinity(text string) string {
+	return textOrInfinity.ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] == '"' {
+			return found
+		}
+		return `"` + found + `"`
+	})
 }
 
 func asNode(v any) node {
