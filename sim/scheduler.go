@@ -22,6 +22,7 @@ type call struct {
 	// late makes the call's effect on the storage when its process no longer
 	// waits for it; nil when a call cannot be late.
 	late    func()
+	due     int64 // step from which on the late effect may come
 	changes bool
 	verdict chan verdict // of length 1
 }
@@ -87,14 +88,14 @@ func (s *scheduler) run() {
 			return
 		case s.steps.Load() > maxSteps:
 			s.stop()
-		case waiting == 0 && len(s.late) > 0 && s.c.percent(50):
+		case waiting == 0 && len(s.late) > 0 && s.c.percent(20):
 			s.finishLate(s.c.below(len(s.late)))
 		case waiting == 0:
 			<-s.arrived // the clock runs until somebody wakes up
 		case asleep > 0 && s.c.percent(s.rates.clock):
 			s.moveClock()
-		case len(s.late) > 0 && s.c.percent(10):
-			s.finishLate(s.c.below(len(s.late)))
+		case s.ripe() >= 0 && s.c.percent(20):
+			s.finishLate(s.ripe())
 		default:
 			s.admit(s.choose())
 		}
@@ -156,6 +157,7 @@ func (s *scheduler) admit(c *call) {
 		c.p.op.faults.Add(1)
 	}
 	if v.late {
+		c.due = step + int64(pick(s.c, 3, 50, 300))
 		s.late = append(s.late, c)
 	}
 	if v.crash {
@@ -203,6 +205,12 @@ func (s *scheduler) decide(c *call) verdict {
 		v.late = true
 	}
 	return v
+}
+
+// ripe is the first late effect that may come now, -1 when there is none.
+func (s *scheduler) ripe() int {
+	slices.SortStableFunc(s.late, inOrder)
+	return slices.IndexFunc(s.late, func(c *call) bool { return c.due <= s.steps.Load() })
 }
 
 // finishLate makes the effect of a call whose caller has given up on it, or
