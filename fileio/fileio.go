@@ -63,6 +63,10 @@ type Capabilities struct {
 	// ConditionalCreate: CreateIfAbsent is atomic. Without it no snapshot can be
 	// published by the file system alone.
 	ConditionalCreate bool
+	// Unproven: ConditionalCreate is what the protocol promises, and whether this
+	// server keeps it shows only when it is tried (ProbeCreateIfAbsent). Set by
+	// backends that speak to servers of many makes.
+	Unproven bool
 	// Rename is atomic for a file or a directory.
 	Rename bool
 	// Durable: a nil return means the data survives a power cut.

@@ -3,6 +3,8 @@ package commit
 import (
 	"bytes"
 	"context"
+	"path"
+	"sync/atomic"
 
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/layout"
@@ -18,12 +20,27 @@ func NewFilePublisher(fio fileio.FileIO, place layout.Table) (Publisher, error) 
 			"table", fio.URI(place.Dir)).
 			WithHint("Use a storage with conditional create (local disk, S3 with conditional writes), give the engine a lock that all writers take (Components.Lock), or use a catalog that commits, such as a REST catalog.")
 	}
-	return filePublisher{fio, place}, nil
+	return filePublisher{fio, place, &atomic.Bool{}}, nil
 }
 
 type filePublisher struct {
-	fio   fileio.FileIO
-	place layout.Table
+	fio    fileio.FileIO
+	place  layout.Table
+	proven *atomic.Bool // creating when absent was seen to work; nil = nothing depends on it
+}
+
+// prove tries out, once, whether the storage keeps the promise that all depends on.
+func (p filePublisher) prove(ctx context.Context, pub Publication) error {
+	if p.proven == nil || !p.fio.Capabilities().Unproven || p.proven.Load() {
+		return nil
+	}
+	// The name of a manifest list is nobody else's.
+	file := path.Join(p.place.BranchDir(), ".tarn", "probe-"+pub.Next.DeltaManifestList)
+	if err := fileio.ProbeCreateIfAbsent(ctx, p.fio, file); err != nil {
+		return tarnerr.Trace("probing storage", err, "table", p.fio.URI(p.place.Dir))
+	}
+	p.proven.Store(true)
+	return nil
 }
 
 // Publish implements Publisher. When the id is taken or the effect in doubt, it
@@ -32,6 +49,9 @@ type filePublisher struct {
 // neither, the caller has to look at it.
 func (p filePublisher) Publish(ctx context.Context, pub Publication) (Outcome, error) {
 	const op = "publishing snapshot"
+	if err := p.prove(ctx, pub); err != nil {
+		return Unknown, err
+	}
 	file := p.place.SnapshotFile(pub.Next.ID)
 	data := pub.Next.Marshal()
 	err := p.fio.CreateIfAbsent(ctx, file, data)

@@ -22,7 +22,7 @@ type Lock interface {
 // both under a lock. It is for storages that cannot create a file only when it
 // is absent; where they can, the lock comes on top of that.
 func NewLockedPublisher(fio fileio.FileIO, place layout.Table, lock Lock, database, table string) Publisher {
-	return lockedPublisher{filePublisher{fio, place}, lock, database, table}
+	return lockedPublisher{filePublisher{fio: fio, place: place}, lock, database, table}
 }
 
 type lockedPublisher struct {

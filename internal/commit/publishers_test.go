@@ -8,6 +8,7 @@ import (
 
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/faultio"
+	"github.com/tarnlake/tarn/fileio/layer"
 	"github.com/tarnlake/tarn/fileio/local"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/commit"
@@ -198,4 +199,55 @@ func TestCommitsUnderALock(t *testing.T) {
 	}
 	checkMany(t, fs, place, writers, n)
 	check(t, fs, 0)
+}
+
+// overlooks is a server that promises conditional writes and overlooks the condition.
+type overlooks struct{ fileio.FileIO }
+
+func (o overlooks) Capabilities() fileio.Capabilities {
+	c := o.FileIO.Capabilities()
+	c.Unproven = true
+	return c
+}
+
+func (o overlooks) CreateIfAbsent(ctx context.Context, path string, data []byte) error {
+	return o.Replace(ctx, path, data)
+}
+
+// unproven is one that keeps it.
+type unproven struct{ fileio.FileIO }
+
+func (o unproven) Capabilities() fileio.Capabilities { return overlooks(o).Capabilities() }
+
+// What a storage only promises is tried out before the first publish, once.
+func TestPromisesAreProbed(t *testing.T) {
+	ctx := context.Background()
+	fs := mem.New(mem.ObjectStore)
+	at := layout.Table{Dir: "/w/t"}
+	pub := commit.Publication{Table: "db.t", Next: publishertest.Next(nil, "mine")}
+	p, err := commit.NewFilePublisher(overlooks{fs}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := p.Publish(ctx, pub)
+	if outcome != commit.Unknown || tarnerr.KindOf(err) != tarnerr.Unsupported || !strings.Contains(err.Error(), "If-None-Match") || len(fs.Paths()) != 0 {
+		t.Errorf("%v, %v, %v", outcome, err, fs.Paths())
+	}
+	count := layer.Count(unproven{fs})
+	if p, err = commit.NewFilePublisher(count, at); err != nil {
+		t.Fatal(err)
+	}
+	var calls []int64
+	var base *snapshot.Snapshot
+	for i := range 3 {
+		count.Reset()
+		next := publishertest.Next(base, fmt.Sprint("u", i))
+		if outcome, err := p.Publish(ctx, commit.Publication{Table: "db.t", Base: base, Next: next}); outcome != commit.Committed {
+			t.Fatal(outcome, err)
+		}
+		base, calls = next, append(calls, count.Total())
+	}
+	if fmt.Sprint(calls) != "[5 1 1]" || len(fs.Paths()) != 3 {
+		t.Errorf("calls %v, files %v", calls, fs.Paths())
+	}
 }
