@@ -216,8 +216,9 @@ func (c *Committer) abortable(name string, external *string) error {
 	return nil
 }
 
-// moved reports a file that a compaction only moved to another level: the table
-// still has it.
+// moved reports a file of the table that a compaction only moved to another level:
+// the table still has it.
 func moved(m *commitmsg.Message, f *datafile.Meta) bool {
-	return slices.ContainsFunc(m.CompactBefore, func(b *datafile.Meta) bool { return b.FileName == f.FileName })
+	same := func(o *datafile.Meta) bool { return o.FileName == f.FileName }
+	return slices.ContainsFunc(m.CompactBefore, same) && !slices.ContainsFunc(m.NewFiles, same)
 }

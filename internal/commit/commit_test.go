@@ -318,8 +318,10 @@ func TestAbortMessages(t *testing.T) {
 	// A file that was only moved to another level stays.
 	kept := &datafile.Meta{FileName: "kept.parquet", Level: 5}
 	fs.Put(place.DataFile("", 0, kept.FileName), nil)
-	messages[0].CompactBefore = []*datafile.Meta{{FileName: kept.FileName}}
-	messages[0].CompactAfter = []*datafile.Meta{kept}
+	// One that the messages brought, and merged or moved on the way, goes.
+	fresh := messages[0].NewFiles[0]
+	messages[0].CompactBefore = []*datafile.Meta{{FileName: kept.FileName}, fresh}
+	messages[0].CompactAfter = []*datafile.Meta{kept, fresh}
 	if err := tb.committer().AbortMessages(ctx, messages); err != nil {
 		t.Fatal(err)
 	}
