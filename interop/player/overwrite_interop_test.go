@@ -28,7 +28,7 @@ type siblings struct {
 	ours, theirs interop.Query
 }
 
-func newPair(t *testing.T, j *interop.Judge) *siblings {
+func newSiblings(t *testing.T, j *interop.Judge) *siblings {
 	p := &siblings{T: t, judge: j, ours: interop.Query{Warehouse: t.TempDir(), Table: "db.t"}}
 	p.theirs = p.ours
 	p.theirs.Warehouse = t.TempDir()
@@ -181,7 +181,7 @@ func TestOverwritesLikeJava(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPair(t, j)
+			p := newSiblings(t, j)
 			p.both(`{"op":"create_table",` + create + `},
 				{"op":"write","watermark":100,"properties":{"x":"y"},` + rows("first", 0, 1, 2, 3, 4, 5) + `},
 				{"op":"write",` + rows("second", 0, 4, 5, 9) + `},
@@ -226,7 +226,7 @@ func TestOverwritesTakeTurns(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPair(t, j)
+			p := newSiblings(t, j)
 			p.java(p.ours, `{"op":"create_table",`+create+`}`)
 			for i, step := range []struct {
 				who  func(interop.Query, string)
@@ -264,4 +264,52 @@ func TestOverwritesTakeTurns(t *testing.T) {
 			p.readable(j, itself{})
 		})
 	}
+}
+
+// What Java prepared and nobody commits, Tarn takes away, and nothing else.
+func TestJavaMessagesAborted(t *testing.T) {
+	j, _ := implementations(t)
+	for name, create := range map[string]string{"append": parted, "key": keyed + `,"options":{"bucket":"1","num-sorted-run.compaction-trigger":"2"}`} {
+		p := newSiblings(t, j)
+		p.java(p.ours, `{"op":"create_table",`+create+`},
+			{"op":"write","options":{"write-only":"true"},"rows":[["+I","a",1,"x"],["+I","b",1,"x"]]},
+			{"op":"write","options":{"write-only":"true"},"rows":[["+I","a",2,"x"]]}`)
+		before, rows := p.dataFiles(), read(t, j, p.ours)
+		prepared, err := j.Prepare(t.Context(), interop.Write{
+			Warehouse: p.ours.Warehouse, Table: "db.t", User: "java", Identifier: 3, Rows: [][]any{{"+I", "a", 1, "y"}, {"+I", "c", 1, "y"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.dataFiles()) <= len(before)+1 {
+			t.Fatalf("%s: Java wrote no files", name)
+		}
+		var messages []table.Message
+		for _, text := range prepared {
+			var m table.Message
+			if err := m.UnmarshalBinary(text); err != nil {
+				t.Fatal(err)
+			}
+			messages = append(messages, m)
+		}
+		if err := open(t.Context(), p.ours.Warehouse, "db.t", func(tab table.Table) error { return tab.AbortMessages(t.Context(), messages) }); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(before, p.dataFiles()); d != "" {
+			t.Errorf("%s: files (-before +after):\n%s", name, d)
+		}
+		if d := cmp.Diff(rows, read(t, j, p.ours)); d != "" {
+			t.Errorf("%s: rows (-before +after):\n%s", name, d)
+		}
+	}
+}
+
+// dataFiles are the files of ours in buckets.
+func (p *siblings) dataFiles() []string {
+	p.Helper()
+	files, err := filepath.Glob(filepath.Join(p.ours.Warehouse, "db.db", "t", "p=*", "bucket-*", "*"))
+	if err != nil {
+		p.Fatal(err)
+	}
+	return files
 }
