@@ -73,6 +73,7 @@ func (t *tries) run(ctx context.Context) (landed *snapshot.Snapshot, already boo
 	switch {
 	case landed == nil && t.inDoubt():
 		landed, err = t.lastLook(ctx, err)
+		already = landed != nil && t.foreign(landed)
 	case landed == nil:
 		landed, err = t.lookEarlier(ctx, err)
 		already = landed != nil
@@ -130,6 +131,10 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 	if ctx.Err() != nil {
 		return nil, false, tarnerr.Wrap(tarnerr.Unavailable, "publishing snapshot", ctx.Err())
 	}
+	if err := t.stillFollows(ctx, base, began); err != nil {
+		t.note(b.next.ID, word(Unknown, false), err, t.c.cfg.Env.Now().Sub(began))
+		return nil, false, err
+	}
 	outcome, err := t.publishOnce(ctx, b)
 	t.lap(&t.phases.Publish)
 	t.note(b.next.ID, word(outcome, b.doubtful), err, t.c.cfg.Env.Now().Sub(began))
@@ -142,6 +147,24 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 		return nil, false, tryAgain{err, false}
 	}
 	return nil, false, err
+}
+
+// staleAfter is how long after it was read a base is looked at once more.
+const staleAfter = time.Second
+
+// stillFollows sees, where a try has taken its time or the process stood still,
+// that the id after base has not been given out and expired meanwhile: it would be
+// free again, for a snapshot that no reader finds. Retention removes the older
+// first, so while base is there, what follows it is, too.
+func (t *tries) stillFollows(ctx context.Context, base *snapshot.Snapshot, began time.Time) error {
+	if base == nil || t.c.cfg.Env.Now().Sub(began) < staleAfter {
+		return nil
+	}
+	there, err := t.c.snapshots.Exists(ctx, base.ID)
+	if err == nil && !there {
+		return tryAgain{fmt.Errorf("snapshot %d, on which it was built, is gone", base.ID), true}
+	}
+	return beforeEffect(err)
 }
 
 // publishOnce runs the atomic step detached from the caller: it is followed to

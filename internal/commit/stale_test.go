@@ -1,0 +1,104 @@
+package commit_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// onIntent calls on before the first intent is recorded.
+type onIntent struct {
+	fileio.FileIO
+	on func()
+}
+
+func (o *onIntent) CreateIfAbsent(ctx context.Context, path string, data []byte) error {
+	if on := o.on; on != nil && strings.Contains(path, "/.tarn/") {
+		o.on = nil
+		on()
+	}
+	return o.FileIO.CreateIfAbsent(ctx, path, data)
+}
+
+// leaping is an Env whose clock can leap.
+type leaping struct {
+	env.Env
+	by time.Duration
+}
+
+func (l *leaping) Now() time.Time { return l.Env.Now().Add(l.by) }
+
+// A process stands still, as on a laptop that sleeps, between reading the table and
+// publishing. Others commit meanwhile, and their first snapshots expire, so that
+// the id that it is about to take is free again: a snapshot there would be told as
+// committed, and no reader would ever see it.
+func TestNextIDHasExpired(t *testing.T) {
+	ctx := context.Background()
+	for _, id := range []int64{1, snapshot.BatchIdentifier} {
+		fs := prepared(t, mem.ObjectStore, false)
+		hooked := &onIntent{FileIO: fs}
+		clock := &leaping{Env: seeded(5)}
+		tb := open(t, hooked, place, clock)
+		messages, err := tb.prepare(ctx, "b", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hooked.on = func() {
+			other := open(t, fs, place, seeded(9))
+			c := other.committer()
+			for i := range int64(3) {
+				other.put(c, "other", i+1, "o", 7+i)
+			}
+			fs.Remove(place.SnapshotFile(1), place.SnapshotFile(2), place.SnapshotFile(3))
+			clock.by = time.Hour
+		}
+		r, err := tb.committer().Commit(ctx, commit.Request{User: "u", Identifier: id, Messages: messages})
+		if err != nil || !slices.Equal(r.IDs(), []int64{5}) || r.Base != 4 || len(r.Attempts) != 2 || !strings.Contains(r.Attempts[0].Cause, "is gone") {
+			t.Errorf("%v, %+v", err, r)
+		}
+		if got := rows(t, fs, place); !slices.Equal(got, []string{"1=a", "2=b", "7=o", "8=o", "9=o"}) {
+			t.Errorf("rows %v", got)
+		}
+		if got := fs.Paths(); slices.Contains(got, place.SnapshotFile(2)) {
+			t.Errorf("files %v", got)
+		}
+	}
+}
+
+// The retries run out while the id is held by what an earlier process tried, which
+// came late: the commit has landed, and was not made by this one.
+func TestLastLookFindsAnEarlierProcess(t *testing.T) {
+	ctx := context.Background()
+	fs := prepared(t, mem.ObjectStore, false)
+	messages, err := open(t, fs, place, seeded(5)).prepare(ctx, "b", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := abandoned(t, fs, 1, messages, false)
+	tb := open(t, fs, place, seeded(6))
+	inner, err := commit.NewFilePublisher(fs, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb.opts.CommitMaxRetries = 0
+	tb.pub = &interruptedPublisher{inner, late}
+	calls := &callback{name: "told"}
+	tb.calls = []commit.Callback{calls}
+	r, err := tb.committer().Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: messages})
+	if err != nil || !r.Already || len(r.Snapshots) != 0 || r.FilesAdded != 0 {
+		t.Errorf("%v (%v), %+v", err, tarnerr.KindOf(err), r)
+	}
+	if got := rows(t, fs, place); !slices.Equal(got, []string{"1=a", "2=b"}) {
+		t.Errorf("rows %v", got)
+	}
+	check(t, fs, 0)
+}
