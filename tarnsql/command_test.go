@@ -59,6 +59,10 @@ func TestTablesInSQL(t *testing.T) {
 	w.wants("SELECT count(*) FROM kept$options WHERE key = 'snapshot.num-retained.max'", "0\n")
 	w.does("DROP TABLE kept; DROP TABLE IF EXISTS kept; DROP DATABASE other; DROP DATABASE IF EXISTS other; DROP DATABASE shop CASCADE")
 	w.wants("SHOW DATABASES", "default\n")
+
+	// Columns whose names differ in case alone, or are those that casts use.
+	w.does("CREATE DATABASE shop; CREATE TABLE twins (a INT, \"A\" STRING, c0 INT, \"q\"\"r\" INT); INSERT INTO twins SELECT 1, 2, 3, 4")
+	w.wants("SELECT min_value_stats FROM twins$files", "\"{A=2, a=1, c0=3, q\"\"r=4}\"\n")
 }
 
 func TestWhatIsRefused(t *testing.T) {
@@ -66,6 +70,7 @@ func TestWhatIsRefused(t *testing.T) {
 	w.refuses("INSERT INTO orders VALUES (1, 'x')", tarnerr.Invalid, "as many columns", "have=2 need=3", "id, status, version")
 	w.refuses("INSERT INTO orders (id, nope) VALUES (1, 'x')", tarnerr.Invalid, "no such column", "column=nope")
 	w.refuses("INSERT INTO orders\nVALUES ('one', 'x', 1)", tarnerr.Invalid, "Could not convert string 'one'")
+	w.refuses("INSERT INTO orders SELECT 'one', 'x', 1", tarnerr.Invalid, "Could not convert string 'one'", "column id", "LINE 1: INSERT INTO orders SELECT 'one'")
 	w.refuses("INSERT INTO orders\nVALUES (1, 'x', z)", tarnerr.Invalid, "\n  LINE 2: VALUES (1, 'x', z)\n                          ^")
 	w.refuses("INSERT INTO orders (status) VALUES ('x')", tarnerr.Invalid, "NOT NULL")
 	w.refuses("INSERT INTO ordrs VALUES (1)", tarnerr.NotFound, "Did you mean orders?", "LINE 1: INSERT INTO ordrs")

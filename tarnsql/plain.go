@@ -277,13 +277,10 @@ func plainColumn(name string, want types.Field) string {
 // plainTypes reports columns that DuckDB's reader gives just as our table
 // function does, under names that differ in more than case.
 func plainTypes(fields []types.Field) bool {
-	seen := map[string]bool{}
+	if twins(fields) {
+		return false
+	}
 	for _, f := range fields {
-		name := strings.ToLower(f.Name)
-		if seen[name] {
-			return false
-		}
-		seen[name] = true
 		switch f.Type.Root {
 		case types.Boolean, types.TinyInt, types.SmallInt, types.Int, types.BigInt, types.Float, types.Double, types.Decimal,
 			types.Char, types.VarChar, types.Binary, types.VarBinary, types.Date, types.Time:

@@ -114,7 +114,7 @@ func TestPlainFilesChangeNothing(t *testing.T) {
 		for _, sql := range []string{
 			"SELECT * FROM " + name + " ORDER BY ALL", "SELECT count(*) FROM " + name, "SELECT s, count(*), sum(c) FROM " + name + " GROUP BY s ORDER BY ALL",
 			"FROM " + name + " AS x(key) SELECT count(key), min(x.m), max(x.z)", "SELECT count(*) FROM " + name + " a JOIN " + name + " b USING (id) WHERE a.n = 1",
-			"SELECT typeof(COLUMNS(*)) FROM " + name + " LIMIT 1", "SELECT count(*) FROM (TABLE " + name + ")", "SELECT min(s), max(s), min(d), max(d), min(f), max(f) FROM " + name,
+			"SELECT typeof(COLUMNS(*)) FROM " + name + " LIMIT 1", "SELECT count(*) FROM (TABLE " + name + ")", "SELECT min(s), max(s), min(d), max(d), min(f + 0), max(f + 0) FROM " + name, // 0.0 and −0.0 are equal
 		} {
 			want, err := text(w.db, sql)
 			if err != nil {

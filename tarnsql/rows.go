@@ -169,6 +169,9 @@ func (q *query) describe() error {
 	names, casts := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = "c" + itoa(i)
+		if q.into != nil && !twins(q.into) {
+			names[i] = quoteName(q.into[i].Name) // an error of the cast names it
+		}
 		switch {
 		case q.into != nil:
 			casts[i] = "CAST(" + names[i] + " AS " + castName(q.into[i].Type) + ")"
@@ -195,6 +198,15 @@ func (q *query) describe() error {
 	}
 	q.columns = columns
 	return nil
+}
+
+// twins reports two fields whose names differ in case alone.
+func twins(fields []types.Field) bool {
+	seen := map[string]bool{}
+	for _, f := range fields {
+		seen[strings.ToLower(f.Name)] = true
+	}
+	return len(seen) < len(fields)
 }
 
 func fieldNames(fields []types.Field) string {

@@ -65,7 +65,11 @@ func (s *sqlShell) describe(ctx context.Context, name string) error {
 		writeSchema(&b, schema[0])
 	}
 	if len(snapshot) == 1 {
-		fmt.Fprintf(&b, "Latest snapshot: %s, %s of %s, %s rows in files\n", snapshot[0][0], snapshot[0][1], snapshot[0][2], snapshot[0][3])
+		rows := snapshot[0][3] + " rows"
+		if rows == "1 rows" {
+			rows = "1 row"
+		}
+		fmt.Fprintf(&b, "Latest snapshot: %s, %s of %s, %s in files\n", snapshot[0][0], snapshot[0][1], snapshot[0][2], rows)
 	} else {
 		b.WriteString("No snapshot yet\n")
 	}
