@@ -80,6 +80,9 @@ func New(cfg Config) (*Committer, error) {
 		cfg.PublishTimeout = defaultPublishTimeout
 	}
 	cfg.Keep = keepOr(cfg.Keep)
+	if cfg.Groups == nil {
+		cfg.Groups = &Groups{}
+	}
 	if cfg.Lists == nil {
 		cfg.Lists = manifest.NewListCache()
 	}
@@ -97,10 +100,9 @@ func New(cfg Config) (*Committer, error) {
 		key:       cfg.FileIO.URI(cfg.Place.BranchDir()),
 	}
 	c.intents = newIntents(cfg.FileIO, cfg.Place, cfg.Snapshots, cfg.Workers)
-	if c.groups == nil {
-		c.groups = &Groups{}
-	}
-	if c.rollback == nil {
+	if _, catalog := c.publisher.(catalogPublisher); catalog && c.rollback == nil {
+		c.rollback = leftToCatalog{}
+	} else if c.rollback == nil {
 		c.rollback = emptier{c}
 	}
 	if o.LastSafeSnapshot != nil {
@@ -270,11 +272,11 @@ func (c *Committer) publish(ctx context.Context, req Request, w *work, turn *tur
 	if err != nil {
 		return m
 	}
-	c.strict.seen(landed.ID)
 	report.Already = report.Already || already
 	if already {
 		return m
 	}
+	c.strict.seen(landed.ID)
 	if n := len(t.built); t.built[n-1].next == landed {
 		turn.published(landed)
 		turn.base = landed

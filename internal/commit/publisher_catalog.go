@@ -76,3 +76,13 @@ func (p catalogPublisher) Publish(ctx context.Context, pub Publication) (Outcome
 	}
 	return Unknown, tarnerr.New(tarnerr.Ambiguous, op, "an earlier try of this commit holds the id", "snapshot", pub.Next.ID)
 }
+
+// leftToCatalog undoes no compaction: its snapshot is the catalog's, and the
+// catalog offers no way.
+type leftToCatalog struct{}
+
+// Rollback implements Rollbacker.
+func (leftToCatalog) Rollback(_ context.Context, latest, _ *snapshot.Snapshot) error {
+	return tarnerr.New(tarnerr.Unsupported, "rolling back a compaction", "a rollback by the catalog", "snapshot", latest.ID).
+		WithHint("Do the work again on the new snapshot.")
+}

@@ -251,3 +251,24 @@ func TestPromisesAreProbed(t *testing.T) {
 		t.Errorf("calls %v, files %v", calls, fs.Paths())
 	}
 }
+
+// Through a catalog that cannot roll back, a compaction in the way stays: its
+// snapshot is the catalog's, and its file is not replaced behind the catalog's back.
+func TestCatalogsKeepTheirSnapshots(t *testing.T) {
+	fs, req := deletion(t)
+	file := place.SnapshotFile(3)
+	before, err := fileio.ReadFile(context.Background(), fs, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb := open(t, fs, place, seeded(700))
+	tb.pub = commit.NewCatalogPublisher(&publishertest.Catalog{}, false)
+	r, err := tb.committer().Commit(context.Background(), req)
+	if tarnerr.KindOf(err) != tarnerr.Conflict || len(r.RolledBack) != 0 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	after, err := fileio.ReadFile(context.Background(), fs, file)
+	if err != nil || string(before) != string(after) {
+		t.Errorf("the compaction's snapshot was replaced: %v", err)
+	}
+}
