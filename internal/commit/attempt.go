@@ -157,8 +157,15 @@ const staleAfter = time.Second
 // free again, for a snapshot that no reader finds. Retention removes the older
 // first, so while base is there, what follows it is, too.
 func (t *tries) stillFollows(ctx context.Context, base *snapshot.Snapshot, began time.Time) error {
-	if base == nil || t.c.cfg.Env.Now().Sub(began) < staleAfter {
+	if t.c.cfg.Env.Now().Sub(began) < staleAfter {
 		return nil
+	}
+	if base == nil {
+		latest, err := t.c.snapshots.LatestID(ctx)
+		if err == nil && latest > 0 {
+			return tryAgain{fmt.Errorf("the table has snapshot %d by now, it had none", latest), true}
+		}
+		return beforeEffect(err)
 	}
 	there, err := t.c.snapshots.Exists(ctx, base.ID)
 	if err == nil && !there {

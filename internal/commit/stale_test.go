@@ -2,6 +2,7 @@ package commit_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -71,6 +73,67 @@ func TestNextIDHasExpired(t *testing.T) {
 		if got := fs.Paths(); slices.Contains(got, place.SnapshotFile(2)) {
 			t.Errorf("files %v", got)
 		}
+	}
+}
+
+// The same before the first snapshot of all.
+func TestFirstIDHasExpired(t *testing.T) {
+	ctx := context.Background()
+	fs := mem.New(mem.ObjectStore)
+	create(t, fs, seeded(1), spec(false, nil))
+	hooked := &onIntent{FileIO: fs}
+	clock := &leaping{Env: seeded(5)}
+	tb := open(t, hooked, place, clock)
+	messages, err := tb.prepare(ctx, "b", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooked.on = func() {
+		other := open(t, fs, place, seeded(9))
+		c := other.committer()
+		other.put(c, "other", 1, "o", 7)
+		other.put(c, "other", 2, "o", 8)
+		fs.Remove(place.SnapshotFile(1))
+		clock.by = time.Hour
+	}
+	r, err := tb.committer().Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: messages})
+	if err != nil || !slices.Equal(r.IDs(), []int64{3}) {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if got := rows(t, fs, place); !slices.Equal(got, []string{"2=b", "7=o", "8=o"}) {
+		t.Errorf("rows %v", got)
+	}
+}
+
+// Strict mode goes by what was looked at. That a commit had landed before says
+// nothing of the commits of others below it.
+func TestStrictModeAfterAnEarlierLanding(t *testing.T) {
+	ctx := context.Background()
+	w := &world{T: t}
+	w.begin(spec(false, nil))
+	for i, name := range []string{"f1", "f2"} {
+		m := w.made(name, int64(i))
+		w.messages[name], w.files[name] = m, m.NewFiles[0]
+		if _, err := w.committer("first").Commit(ctx, commit.Request{User: "first", Identifier: int64(i + 1), Messages: []*commitmsg.Message{m}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.committer("c").Commit(ctx, commit.Request{User: "compactor", Identifier: 1, Messages: []*commitmsg.Message{w.compacted(0)}}); err != nil {
+		t.Fatal(err)
+	}
+	mine := []*commitmsg.Message{w.made("u", 8)}
+	if _, err := w.committer("u").Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: mine}); err != nil {
+		t.Fatal(err)
+	}
+	tb := open(t, w.fs, place, seeded(7))
+	safe := int64(2)
+	tb.opts.LastSafeSnapshot = &safe
+	c := tb.committer()
+	if r, err := c.Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: mine}); err != nil || !r.Already {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if r, err := c.Commit(ctx, commit.Request{User: "u", Identifier: 2, Messages: []*commitmsg.Message{w.made("u", 9)}}); !errors.Is(err, tarnerr.Conflict) {
+		t.Errorf("%v, %+v", err, r)
 	}
 }
 
