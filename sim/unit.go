@@ -33,6 +33,7 @@ type commitName struct {
 	user       string
 	identifier int64
 	status     table.Status // the last word; unknown as long as nothing was said
+	before     table.Status // the last word before the present try
 	failed     int64        // step at which FAILED was last said
 	nothing    bool         // it was told that there was nothing to commit
 	op         *op
@@ -60,13 +61,13 @@ func (s *simulation) trying(p *process, u *unit, user string, identifier int64) 
 		}
 	}
 	if name == nil {
-		name = &commitName{unit: u, user: user, identifier: identifier}
+		name = &commitName{unit: u, user: user, identifier: identifier, status: table.Failed}
 		u.names = append(u.names, name)
 		s.mu.Lock()
 		s.names = append(s.names, name)
 		s.mu.Unlock()
 	}
-	name.status, name.op = table.Unknown, p.op
+	name.before, name.status, name.op = name.status, table.Unknown, p.op
 	p.say("commits", name, u.what)
 	return name
 }

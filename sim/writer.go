@@ -266,6 +266,14 @@ func (p *process) outcome(name *commitName, r *table.CommitReport, err error) ta
 	if r != nil && r.Compaction != "" && status == table.Succeeded {
 		status, reason = table.Failed, "conflict" // of the compaction; what was written has landed
 	}
+	if r == nil && status == table.Failed && !p.isDead() {
+		// The rows could not be written: nothing was said about the commit.
+		p.say(name, "not tried:", reason)
+		failed := name.failed
+		p.s.told(p, name, name.before)
+		name.failed = failed
+		return status
+	}
 	words := []any{reason}
 	if r != nil {
 		words = append(words, "snapshots", r.Snapshots, "attempts", len(r.Attempts))
