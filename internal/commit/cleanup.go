@@ -25,7 +25,9 @@ import (
 // snapshot made, err why there is none. What cannot be removed is left to the
 // orphan job and told as a warning.
 func (c *Committer) settle(ctx context.Context, t *tries, landed *snapshot.Snapshot, err error) {
-	ctx = context.WithoutCancel(ctx)
+	chores := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(chores, c.cfg.PublishTimeout)
+	defer cancel()
 	if landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {
 		c.doubtful.add(t.work.change)
 		c.keep(ctx, t, nil, err)
@@ -36,7 +38,7 @@ func (c *Committer) settle(ctx context.Context, t *tries, landed *snapshot.Snaps
 	c.remove(ctx, t.unreferenced(landed))
 	c.keep(ctx, t, landed, err)
 	if landed != nil && landed.ID%expireEvery == 0 && !t.foreign(landed) {
-		c.groups.later(func() { c.expireRecords(ctx) })
+		c.groups.later(func() { c.expireRecords(chores) })
 	}
 }
 
@@ -103,6 +105,8 @@ func (t *tries) unreferenced(landed *snapshot.Snapshot) []string {
 // hint notes the new snapshot; readers probe forward from it, so a stale hint
 // costs them a little and harms nothing.
 func (c *Committer) hint(ctx context.Context, landed *snapshot.Snapshot) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.PublishTimeout)
+	defer cancel()
 	c.warn("writing LATEST hint", c.snapshots.WriteLatestHint(ctx, landed.ID))
 	if landed.ID == 1 {
 		c.warn("writing EARLIEST hint", c.snapshots.WriteEarliestHint(ctx, landed.ID))

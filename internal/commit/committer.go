@@ -223,7 +223,7 @@ func (c *Committer) inTurn(ctx context.Context, req Request, todo []*work, repor
 // was written where that is due.
 func (c *Committer) leave(ctx context.Context, turn *turn) {
 	for s := turn.leave(); s != nil; s = turn.leave() {
-		c.hint(context.WithoutCancel(ctx), s)
+		c.hint(ctx, s)
 	}
 }
 
@@ -281,7 +281,7 @@ func (c *Committer) publish(ctx context.Context, req Request, w *work, turn *tur
 		turn.published(landed)
 		turn.base = landed
 	} else { // found later: others may have followed
-		c.hint(context.WithoutCancel(ctx), landed)
+		c.hint(ctx, landed)
 	}
 	ch := &w.change
 	if d := t.draftIn(landed); d != nil {

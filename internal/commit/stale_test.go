@@ -165,3 +165,33 @@ func TestLastLookFindsAnEarlierProcess(t *testing.T) {
 	}
 	check(t, fs, 0)
 }
+
+// hanging never answers requests that concern some path, until they are given up.
+type hanging struct {
+	fileio.FileIO
+	part string
+}
+
+func (h hanging) Replace(ctx context.Context, path string, data []byte) error {
+	if strings.Contains(path, h.part) {
+		<-ctx.Done()
+		return tarnerr.Wrap(tarnerr.Ambiguous, "replacing", ctx.Err())
+	}
+	return h.FileIO.Replace(ctx, path, data)
+}
+
+// What is tidied up after a commit has landed keeps neither it nor those that wait
+// for their turn for ever, when the storage does not answer.
+func TestTidyingUpHangs(t *testing.T) {
+	for _, part := range []string{"/snapshot/LATEST", "/.tarn/commit/"} {
+		fs := prepared(t, mem.ObjectStore, false)
+		tb := open(t, hanging{fs, part}, place, seeded(5))
+		tb.timeout = 50 * time.Millisecond
+		c := tb.committer()
+		tb.put(c, "u", 1, "b", 2)
+		tb.put(c, "u", 2, "c", 3)
+		if got := rows(t, fs, place); !slices.Equal(got, []string{"1=a", "2=b", "3=c"}) {
+			t.Errorf("%s: rows %v", part, got)
+		}
+	}
+}
