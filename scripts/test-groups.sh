@@ -35,20 +35,20 @@ group_lint() {
 
 # All packages as the binary is built, with cgo.
 # The vet that go test makes by itself is off in all groups: lint has made a fuller one.
-group_unit() { CGO_ENABLED=1 go test -vet=off ./...; }
+group_unit() { CGO_ENABLED=1 go test -timeout 30m -vet=off ./...; }
 
 # The core without cgo.
 group_nocgo() {
   local pkgs
   pkgs=$(core)
-  CGO_ENABLED=0 go test -vet=off $pkgs
+  CGO_ENABLED=0 go test -timeout 30m -vet=off $pkgs
 }
 
 # The core under the race detector, with the assertions of docs/invariants.md on.
 group_race() {
   local pkgs
   pkgs=$(core)
-  CGO_ENABLED=1 go test -vet=off -race -tags invariants $pkgs
+  CGO_ENABLED=1 go test -timeout 30m -vet=off -race -tags invariants $pkgs
 }
 
 # Builds the core for systems other than this one, and vets it, tests included, for
@@ -81,7 +81,7 @@ group_demo() {
 # Round trips with Java Paimon and pypaimon.
 group_interop() {
   bash scripts/interop-env.sh
-  go test -vet=off -tags interop -count=1 ./interop/...
+  go test -timeout 30m -vet=off -tags interop -count=1 ./interop/...
 }
 
 # A short run of every fuzz target. Guided fuzzing is `make fuzz`: it has to compile
