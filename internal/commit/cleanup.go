@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -166,7 +167,8 @@ func filesOf(ch change) []string {
 // AbortMessages deletes the data, changelog and index files of messages that were
 // never handed to Commit or whose commit failed for certain. Files that they only
 // removed, or moved to another level, are the table's and stay. It refuses,
-// deleting nothing, when a commit of one of them ended in doubt.
+// deleting nothing, when a commit of one of them is at work or ended in doubt, in
+// this process or another. It lists the records of commits.
 func (c *Committer) AbortMessages(ctx context.Context, messages []*commitmsg.Message) error {
 	const op = "aborting messages"
 	var paths []string
@@ -196,6 +198,10 @@ func (c *Committer) AbortMessages(ctx context.Context, messages []*commitmsg.Mes
 	if len(paths) == 0 {
 		return nil
 	}
+	// Before the table is looked at: what lands in between is seen there.
+	if err := c.refusePending(ctx, paths); err != nil {
+		return tarnerr.Trace(op, err, "table", c.cfg.Table)
+	}
 	live, err := c.live(ctx, messages)
 	if err != nil {
 		return tarnerr.Trace(op, err, "table", c.cfg.Table)
@@ -205,6 +211,28 @@ func (c *Committer) AbortMessages(ctx context.Context, messages []*commitmsg.Mes
 			WithHint("Ask with FilterCommitted what is committed before committing again, and abort nothing that is.")
 	}
 	return tarnerr.Trace(op, c.cfg.FileIO.Delete(ctx, paths...), "table", c.cfg.Table)
+}
+
+// refusePending refuses files of a commit whose outcome is not recorded.
+func (c *Committer) refusePending(ctx context.Context, paths []string) error {
+	names := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		names[path.Base(p)] = true
+	}
+	for r, err := range c.intents.log.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if !r.Pending() {
+			continue
+		}
+		if i := slices.IndexFunc(r.Files, func(f string) bool { return names[f] }); i >= 0 {
+			return tarnerr.New(tarnerr.CommitStateUnknown, "aborting messages", "a commit of these files is at work or was left in doubt",
+				"file", r.Files[i], "user", r.User, "identifier", r.Identifier, "intent", r.Path).
+				WithHint("Commit the same messages again under the same user and identifier, or resolve the commit (tarn commit resolve).")
+		}
+	}
+	return nil
 }
 
 // abortable refuses a file that may be the table's by now, or lies elsewhere.

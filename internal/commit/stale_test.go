@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/commit"
@@ -194,4 +196,28 @@ func TestTidyingUpHangs(t *testing.T) {
 			t.Errorf("%s: rows %v", part, got)
 		}
 	}
+}
+
+// What an earlier process may still land is not aborted.
+func TestFilesOfAnEarlierProcessAreNotAborted(t *testing.T) {
+	ctx := context.Background()
+	fs := prepared(t, mem.ObjectStore, false)
+	messages, err := open(t, fs, place, seeded(5)).prepare(ctx, "b", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := abandoned(t, fs, 1, messages, false)
+	paths := fs.Paths()
+	err = open(t, fs, place, seeded(6)).committer().AbortMessages(ctx, messages)
+	if tarnerr.KindOf(err) != tarnerr.CommitStateUnknown || !strings.Contains(err.Error(), messages[0].NewFiles[0].FileName) {
+		t.Errorf("aborting what may land: %v", err)
+	}
+	if d := cmp.Diff(paths, fs.Paths()); d != "" {
+		t.Errorf("it removed something: %s", d)
+	}
+	late()
+	if got := rows(t, fs, place); !slices.Equal(got, []string{"1=a", "2=b"}) {
+		t.Errorf("rows %v", got)
+	}
+	check(t, fs, 1)
 }
