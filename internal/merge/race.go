@@ -151,15 +151,6 @@ func (r *race) survives(c runner) int {
 	return 1
 }
 
-// ones is all bits for true, none for false.
-func ones(b bool) int {
-	n := 0
-	if b {
-		n = -1
-	}
-	return n
-}
-
 // play lets leaf i's new row play its matches.
 func (r *race) play(i int, c runner) {
 	for p := (i + len(r.node)) / 2; p > 0; p /= 2 {

@@ -42,7 +42,6 @@ type steps interface {
 type reader struct {
 	survivors
 	steps  steps
-	opened bool
 	ended  bool
 	err    error
 }
