@@ -41,9 +41,9 @@ type steps interface {
 // reader merges two runs or more.
 type reader struct {
 	survivors
-	steps  steps
-	ended  bool
-	err    error
+	steps steps
+	ended bool
+	err   error
 }
 
 func (r *reader) Schema() *arrow.Schema { return r.cfg.Schema }
