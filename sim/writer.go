@@ -24,6 +24,7 @@ type writer struct {
 	// kept are messages prepared for the unit at work, and the user they were
 	// first committed under.
 	kept []table.Message
+	made *op // the work that prepared them
 	user string
 	// patience is how often a unit is tried again after its process knows that it
 	// failed, or does not know.
@@ -111,7 +112,7 @@ func (w *writer) abort(p *process) {
 	}
 	if err := p.table.AbortMessages(p.ctx, w.kept); err != nil {
 		p.say("abort:", err)
-		p.leaveOpen()
+		w.made.open.Store(true) // its files stay
 	}
 	w.kept, w.user = nil, ""
 }
@@ -162,7 +163,7 @@ func (w *writer) commit(p *process, u *unit) table.Status {
 			p.say("prepare:", err)
 			return table.Failed
 		}
-		w.kept = messages
+		w.kept, w.made = messages, p.op
 		if w.user = w.name; w.style == batchKept {
 			w.user = w.freshUser()
 		}
