@@ -104,6 +104,13 @@ func start(t *testing.T, dir, kind string, args ...string) *pty {
 	return p
 }
 
+// shown is all that was shown so far.
+func (p *pty) shown() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen.String()
+}
+
 func (p *pty) send(keys string) {
 	p.t.Helper()
 	if _, err := p.control.WriteString(keys); err != nil {
@@ -144,7 +151,7 @@ func (p *pty) exits(code int) {
 		p.t.Fatal(err)
 	}
 	if got := p.cmd.ProcessState.ExitCode(); got != code {
-		p.t.Errorf("exit code %d, want %d; shown: %q", got, code, p.seen.String())
+		p.t.Errorf("exit code %d, want %d; shown: %q", got, code, p.shown())
 	}
 	mode, err := unix.IoctlGetTermios(int(p.tty.Fd()), unix.TCGETS)
 	if err != nil || mode.Lflag&unix.ECHO == 0 || mode.Lflag&unix.ICANON == 0 || mode.Oflag&unix.OPOST == 0 {
@@ -288,7 +295,7 @@ func TestPlainTerminal(t *testing.T) {
 	p.expect("default> ")
 	p.send("\\q\n")
 	p.exits(0)
-	if s := p.seen.String(); strings.Contains(s, "\x1b") {
+	if s := p.shown(); strings.Contains(s, "\x1b") {
 		t.Errorf("a sequence was sent: %q", s)
 	}
 }
