@@ -1,0 +1,51 @@
+package aggregate
+
+import (
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Set is a kind beside the row kinds: the value takes the place of what is folded so
+// far as it is, without aggregating. Deletes that begin or replace a row
+// (remove-record-on-delete, a partial update that begins with a retraction) need it.
+const Set int8 = 4
+
+// Groups are the rows of keys, oldest first, as references into sources. Rows that
+// a function must not see (ignored deletes, rows of a null sequence group) are left
+// out by whoever makes the groups; a group may be empty and then gives a null.
+type Groups struct {
+	Refs []batch.Ref
+	// Ends[i] is the end of key i in Refs; it begins at the end of the key before.
+	Ends []int
+	// Kinds are the row kinds of Refs (+I 0, -U 1, +U 2, -D 3, or Set), nil where all
+	// add. Rows of kind -U and -D are retracted: they take their value back.
+	Kinds []int8
+	// Reversed marks rows that came too late in the order of their sequence group:
+	// they are folded in beneath what is there already, not on top of it (Java's
+	// aggReversed). nil where no row is late. The mark means nothing on Set and on
+	// rows that retract, which are taken back in the order of Refs, late or not.
+	Reversed []bool
+}
+
+// Function is one aggregate function of one column.
+type Function interface {
+	// Fold makes one value per group of one column: value i of the array, which the
+	// caller releases, is that of key i. sources are the arrays of the column that
+	// the references of g point into. A function keeps nothing between calls and may
+	// be used by several goroutines at once. It fails with Invalid where the values
+	// cannot be folded (overflow, a retraction the function does not know), with
+	// Corrupt where stored bytes (bitmaps, sketches) cannot be read.
+	Fold(mem memory.Allocator, sources []arrow.Array, g *Groups) (arrow.Array, error)
+}
+
+// New makes the function of a name for a field. options are the table's; those of
+// the field are read under fields.<field>.*. It fails with Invalid where there is no
+// such function or it does not take the type of the field.
+func New(name string, field types.Field, options map[string]string) (Function, error) {
+	return nil, errors.ErrUnsupported
+}
