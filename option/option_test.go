@@ -28,6 +28,10 @@ func TestDefaults(t *testing.T) {
 		ManifestCompression: "zstd", ManifestTargetSize: 8 << 20, ManifestFullThreshold: 16 << 20, ManifestMergeMinCount: 30,
 		CommitMaxRetries: 10, CommitMinRetryWait: 10 * time.Millisecond, CommitMaxRetryWait: 10 * time.Second, CommitTimeout: math.MaxInt64,
 		WriteBufferSize: 256 << 20, NumLevels: 6, ReadBatchSize: 1024, SplitTargetSize: 128 << 20, SplitOpenFileCost: 4 << 20,
+		Compaction: Compaction{
+			Trigger: 5, StopTrigger: 8, MaxSizeAmplification: 200, SizeRatio: 1, OffPeakStart: -1, OffPeakEnd: -1,
+			MinFileNum: 5, FileNumLimit: 100000,
+		},
 	}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
 		t.Error(d)
@@ -66,6 +70,7 @@ func TestParse(t *testing.T) {
 	want.PartitionExpiration, want.PartitionExpirationStrategy = 7*24*time.Hour, "update-time"
 	want.PartitionTimePattern, want.PartitionTimeFormatter = "$dt", "yyyyMMdd"
 	want.IgnoreEmptyCommit, want.NumLevels, want.ScanSnapshotID, want.WriteOnly = &yes, 4, 17, true
+	want.Compaction.Trigger, want.Compaction.StopTrigger = 3, 6
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
 		t.Error(d)
 	}

@@ -33,6 +33,7 @@ type Options struct {
 	PartitionTimeFormatter      string
 
 	FileFormat             string
+	FormatPerLevel         map[int]string // overrides by LSM level
 	Compression            string         // lower case: "zstd", "none", "snappy", …
 	CompressionPerLevel    map[int]string // overrides by LSM level
 	ZstdLevel              int
@@ -67,6 +68,7 @@ type Options struct {
 	WriteBufferSize int64
 	WriteOnly       bool
 	NumLevels       int // num-levels, else compaction trigger + 1
+	Compaction      Compaction
 
 	ReadBatchSize     int
 	SplitTargetSize   int64
@@ -84,6 +86,14 @@ func (o *Options) TargetFileSize(primaryKey bool) int64 {
 		return 128 << 20
 	}
 	return 256 << 20
+}
+
+// FormatAt is the format of data files of an LSM level; append files are of level 0.
+func (o *Options) FormatAt(level int) string {
+	if f, ok := o.FormatPerLevel[level]; ok {
+		return f
+	}
+	return o.FileFormat
 }
 
 // CompressionAt is the codec of data files of an LSM level; append files are of level 0.
@@ -133,7 +143,7 @@ func Parse(options map[string]string) (Options, error) {
 		PartitionExpiration: r.duration("partition.expiration-time"), PartitionExpirationStrategy: r.word("partition.expiration-strategy"),
 		PartitionTimePattern: r.text("partition.timestamp-pattern"), PartitionTimeFormatter: r.text("partition.timestamp-formatter"),
 
-		FileFormat: r.word("file.format"), Compression: r.word("file.compression"),
+		FileFormat: r.word("file.format"), FormatPerLevel: r.levels("file.format.per.level"), Compression: r.word("file.compression"),
 		CompressionPerLevel: r.levels("file.compression.per.level"), ZstdLevel: r.int("file.compression.zstd-level"),
 		FileBlockSize: r.size("file.block-size"), DataFilePrefix: r.text("data-file.prefix"),
 		ThinMode: r.bool("data-file.thin-mode"), targetFileSize: r.size("target-file-size"),
@@ -170,6 +180,7 @@ func Parse(options map[string]string) (Options, error) {
 	if !r.set("num-levels") {
 		o.NumLevels = r.int("num-sorted-run.compaction-trigger") + 1
 	}
+	o.Compaction = r.compaction()
 	if r.err == nil {
 		r.err = o.check(&r)
 	}
@@ -202,6 +213,7 @@ func (o *Options) check(r *reader) error {
 		{"target-file-size", o.targetFileSize > 0 || !r.set("target-file-size"), "it must be at least 1"},
 		{"commit.max-retries", o.CommitMaxRetries >= 0, "it must not be negative"},
 		{"num-levels", o.NumLevels >= 1, "it must be at least 1"},
+		{"num-sorted-run.compaction-trigger", o.Compaction.Trigger >= 1, "it must be at least 1"},
 		{"data-file.prefix", o.DataFilePrefix != "" && !strings.ContainsAny(o.DataFilePrefix, "/\x00"), "it must be the beginning of a file name"},
 		{"partition.default-name", o.PartitionDefault != "" && !strings.Contains(o.PartitionDefault, "/"), "it must be a directory name"},
 	} {
