@@ -17,6 +17,7 @@ type Budget struct {
 	used    int64
 	peak    int64
 	waiters list.List // of *waiter
+	reclaim func(context.Context) bool
 }
 
 type waiter struct {
@@ -24,8 +25,33 @@ type waiter struct {
 	ready chan struct{}
 }
 
+func (w *waiter) served() bool {
+	select {
+	case <-w.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 // New returns a budget of so many bytes.
 func New(bytes int64) *Budget { return &Budget{limit: bytes} }
+
+// OnWait sets what is asked for memory when someone has to wait: f makes a holder
+// give some back and reports whether one did. It is called side by side, by those
+// who wait, without a lock, as long as it helps; it must not wait for the budget.
+func (b *Budget) OnWait(f func(context.Context) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reclaim = f
+}
+
+// Contended reports that someone waits.
+func (b *Budget) Contended() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiters.Len() > 0
+}
 
 // Limit is the whole budget in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
@@ -83,8 +109,11 @@ func (b *Budget) take(ctx context.Context, n, held int64) error {
 	}
 	w := &waiter{n: n, ready: make(chan struct{})}
 	e := b.waiters.PushBack(w)
+	reclaim := b.reclaim
 	b.mu.Unlock()
 
+	for reclaim != nil && !w.served() && reclaim(ctx) {
+	}
 	select {
 	case <-w.ready:
 		return nil

@@ -122,6 +122,47 @@ func TestCancelledWaiterLetsOthersPass(t *testing.T) {
 	})
 }
 
+// Whoever has to wait asks holders to give back, until it is served or none can.
+func TestWaitersReclaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(10)
+		held := []*Reservation{}
+		for range 3 {
+			r, _ := b.Reserve(t.Context(), 3)
+			held = append(held, r)
+		}
+		asked := 0
+		b.OnWait(func(context.Context) bool {
+			if asked++; !b.Contended() {
+				t.Error("asked while nobody waits")
+			}
+			if len(held) == 0 {
+				return false
+			}
+			held[0].Release()
+			held = held[1:]
+			return true
+		})
+		r, err := b.Reserve(t.Context(), 7)
+		if err != nil || asked != 2 || b.Used() != 10 {
+			t.Errorf("%v; asked %d times, used %d", err, asked, b.Used())
+		}
+		done := make(chan error)
+		go func() {
+			_, err := b.Reserve(t.Context(), 10)
+			done <- err
+		}()
+		synctest.Wait()
+		if asked != 4 || len(held) != 0 || b.Used() != 7 {
+			t.Errorf("asked %d times, %d still hold, used %d", asked, len(held), b.Used())
+		}
+		r.Release()
+		if err := <-done; err != nil || b.Contended() {
+			t.Error(err)
+		}
+	})
+}
+
 func TestManyReserveNeverExceed(t *testing.T) {
 	b := New(1000)
 	var wg sync.WaitGroup
