@@ -74,6 +74,7 @@ func (db *DB) remove(ctx context.Context, source *edited, c sqltext.Command) (*R
 		out.Report, err = t.DropPartitions(ctx, partitions, table.CommitOptions{})
 	}
 	if err != nil {
+		uncommitted(ctx, what, out.Report, err)
 		return nil, placeUnlessPlaced(err, source, name.At)
 	}
 	return out, nil

@@ -109,7 +109,8 @@ func TestCancelLeavesNothing(t *testing.T) {
 	}
 	before, used := len(goroutines()), w.mem.CurrentAlloc()
 	r := rand.New(rand.NewPCG(3, 4))
-	cancelled := map[string]int{}
+	cancelled, done := map[string]int{}, 0
+	snapshots := w.latest("big") + w.latest("heap")
 	for i := range 100 {
 		sql := queries[i%len(queries)]
 		ctx := cancelAfter(r.IntN(asked[i%len(queries)]))
@@ -121,9 +122,17 @@ func TestCancelLeavesNothing(t *testing.T) {
 		switch {
 		case errors.Is(err, context.Canceled):
 			cancelled[sql]++
+			if strings.HasPrefix(sql, "INSERT") != strings.Contains(err.Error(), "Nothing of this INSERT was committed.") {
+				t.Errorf("%s: %v", sql, err)
+			}
 		case err != nil:
 			t.Fatalf("%s: %v", sql, err)
+		case strings.HasPrefix(sql, "INSERT"):
+			done++
 		}
+	}
+	if now := w.latest("big") + w.latest("heap"); now != snapshots+int64(done) {
+		t.Errorf("%d snapshots, %d INSERTs ended well, %d snapshots before", now, done, snapshots)
 	}
 	for _, sql := range queries {
 		if cancelled[sql] < 2 {
@@ -163,6 +172,16 @@ func TestCancelLeavesNothing(t *testing.T) {
 	}
 	// The DB is as good as before.
 	w.wants("SELECT count(*) FROM big a JOIN big b USING (id) WHERE a.id < 30 AND a.id % 3 = 0", "10\n")
+}
+
+// latest is the id of a table's latest snapshot.
+func (w *world) latest(name string) int64 {
+	w.Helper()
+	s, err := w.load(name).Snapshot(context.Background(), 0)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s.ID
 }
 
 // noMoreThan wants at most so many goroutines. Those that have done their work may

@@ -103,8 +103,10 @@ func (in *insertion) prefix(c sqltext.Insert, end int) []edit {
 }
 
 // insert writes the rows of a query and returns when they are committed.
-func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Result, error) {
+func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (out *Result, err error) {
 	const op = "inserting rows"
+	var report *table.CommitReport
+	defer func() { uncommitted(ctx, "INSERT", report, err) }()
 	t, err := db.lookup(ctx, c.Name.Parts, opened{})
 	if err != nil {
 		return nil, withPlace(err, source, c.Name.At)
@@ -142,7 +144,7 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Re
 		return nil, placeUnlessPlaced(err, source, c.Name.At)
 	}
 	defer w.Close()
-	out := &Result{Statement: "INSERT"}
+	out = &Result{Statement: "INSERT"}
 	for {
 		rec, err := rows.Next(ctx)
 		if err == io.EOF {
@@ -162,10 +164,22 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (*Re
 	if out.Count == 0 && !c.Overwrite {
 		return out, nil
 	}
-	if out.Report, err = w.Commit(ctx); err != nil {
+	if report, err = w.Commit(ctx); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.Name())
 	}
+	out.Report = report
 	return out, nil
+}
+
+// uncommitted says in the error of a statement whose context ended that nothing
+// came of it, where that is so.
+func uncommitted(ctx context.Context, statement string, report *table.CommitReport, err error) {
+	var e *tarnerr.Error
+	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) || !errors.As(err, &e) || e.Hint != "" ||
+		e.Kind == tarnerr.CommitStateUnknown || report != nil && len(report.Snapshots) > 0 {
+		return
+	}
+	e.Hint = "Nothing of this " + statement + " was committed."
 }
 
 // castValues casts each value of VALUES (…), (…) to its column: by itself DuckDB

@@ -34,8 +34,12 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err == nil {
 		return 0
 	}
+	if stopped(ctx, err) {
+		fmt.Fprintf(errOut, "tarn: %s\n", stoppedText(err))
+		return 130
+	}
 	fmt.Fprintf(errOut, "tarn: %v\n", err)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil || errors.Is(err, errDeclined) {
+	if errors.Is(err, errDeclined) {
 		return 130
 	}
 	return tarnerr.KindOf(err).ExitCode()

@@ -260,6 +260,7 @@ func TestCommandIsStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.expect("1 of 3 statements ran")
+		p.expect("cancelled while running query")
 		p.exits(130)
 	}
 }
@@ -272,6 +273,7 @@ func TestInsertIsStopped(t *testing.T) {
 	p.expect("running, ")
 	p.send("\x03")
 	p.expect("2 of 3 statements ran")
+	p.expect("Nothing of this INSERT was committed.")
 	p.exits(130)
 	err := filepath.WalkDir(filepath.Join(dir, "lake", "shop.db", "t"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Base(filepath.Dir(path)) != "schema" {

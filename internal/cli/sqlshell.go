@@ -43,7 +43,7 @@ func (s *sqlShell) loop(ctx context.Context) error {
 		text, err := s.in.Read(ctx, prompt, more)
 		switch {
 		case ctx.Err() != nil:
-			return tarnerr.Wrap(tarnerr.Unavailable, "reading statements", ctx.Err())
+			return tarnerr.Wrap(tarnerr.Unavailable, "reading statements", errSignal)
 		case errors.Is(err, lineedit.ErrInterrupted):
 			continue
 		case err == io.EOF:
@@ -92,8 +92,8 @@ func (s *sqlShell) once(ctx context.Context, text string) error {
 	}
 	switch {
 	case err == nil || err == errLeave:
-	case running.Err() != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown && errors.Is(err, context.Canceled):
-		fmt.Fprintln(s.errOut, "cancelled")
+	case stopped(running, err):
+		fmt.Fprintln(s.errOut, stoppedText(err))
 		err = nil
 	default:
 		fmt.Fprintf(s.errOut, "error: %v\n", err)

@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -198,7 +199,7 @@ func TestShellCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := w.out.String()
-	for _, want := range []string{"0 of 2 statements ran\ncancelled\n", "│   2 │", "1 row"} {
+	for _, want := range []string{"0 of 2 statements ran\ncancelled while running query\n", "│   2 │", "1 row"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -236,7 +237,7 @@ func TestShellEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	in, _ := io.Pipe()
 	w.in = &plainLines{in: bufio.NewReader(in), out: cancelling{cancel}, ready: ready}
-	if err := w.loop(ctx); err == nil || !strings.Contains(err.Error(), "canceled") {
+	if err := w.loop(ctx); !errors.Is(err, errSignal) {
 		t.Errorf("after the end of the context: %v", err)
 	}
 	in.Close()
