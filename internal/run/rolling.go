@@ -117,6 +117,15 @@ func (w *RollingWriter) Size() int64 {
 	return w.cur.w.Size()
 }
 
+// Written estimates the bytes of all files so far.
+func (w *RollingWriter) Written() int64 {
+	n := w.Size()
+	for _, f := range w.done {
+		n += f.FileSize
+	}
+	return n
+}
+
 // Sequence is the number the next append row will get.
 func (w *RollingWriter) Sequence() int64 { return w.sequence }
 
