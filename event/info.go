@@ -95,6 +95,25 @@ type FlushEnd struct {
 	Err       error
 }
 
+// SpillEnd tells that rows of a write buffer went to temporary files.
+type SpillEnd struct {
+	Table   string
+	Rows    int64
+	Bytes   int64 // on disk
+	Elapsed time.Duration
+	Err     error
+}
+
+// CompactWait tells that a write waited for the compaction of a bucket, which had
+// too many sorted runs (num-sorted-run.stop-trigger).
+type CompactWait struct {
+	Table     string
+	Partition string
+	Bucket    int
+	Runs      int // sorted runs when the wait began
+	Elapsed   time.Duration
+}
+
 // CompactEnd tells that files of one bucket were rewritten.
 type CompactEnd struct {
 	Table       string
@@ -142,6 +161,8 @@ func (i AttemptEnd) tell(l *Listener)     { call(l.AttemptEnd, i) }
 func (i CommitEnd) tell(l *Listener)      { call(l.CommitEnd, i) }
 func (i CommitConflict) tell(l *Listener) { call(l.CommitConflict, i) }
 func (i FlushEnd) tell(l *Listener)       { call(l.FlushEnd, i) }
+func (i SpillEnd) tell(l *Listener)       { call(l.SpillEnd, i) }
+func (i CompactWait) tell(l *Listener)    { call(l.CompactWait, i) }
 func (i CompactEnd) tell(l *Listener)     { call(l.CompactEnd, i) }
 func (i ScanPlanned) tell(l *Listener)    { call(l.ScanPlanned, i) }
 func (i StorageCall) tell(l *Listener)    { call(l.StorageCall, i) }

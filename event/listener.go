@@ -12,6 +12,8 @@ type Listener struct {
 	CommitConflict func(CommitConflict)
 	CommitEnd      func(CommitEnd)
 	FlushEnd       func(FlushEnd)
+	SpillEnd       func(SpillEnd)
+	CompactWait    func(CompactWait)
 	CompactEnd     func(CompactEnd)
 	ScanPlanned    func(ScanPlanned)
 	StorageCall    func(StorageCall)
@@ -38,6 +40,8 @@ func Tee(ls ...*Listener) *Listener {
 		CommitConflict: func(i CommitConflict) { all(ls, i) },
 		CommitEnd:      func(i CommitEnd) { all(ls, i) },
 		FlushEnd:       func(i FlushEnd) { all(ls, i) },
+		SpillEnd:       func(i SpillEnd) { all(ls, i) },
+		CompactWait:    func(i CompactWait) { all(ls, i) },
 		CompactEnd:     func(i CompactEnd) { all(ls, i) },
 		ScanPlanned:    func(i ScanPlanned) { all(ls, i) },
 		StorageCall:    func(i StorageCall) { all(ls, i) },

@@ -14,7 +14,7 @@ import (
 
 // Metrics counts what a listener hears of commits: ends by status and reason,
 // tries by outcome, conflicts by operation and partition, and where the time
-// went. The zero value is ready to use. Safe for concurrent use.
+// went; and how writes spilled and waited for compactions. The zero value is ready to use. Safe for concurrent use.
 //
 // Its names and WriteText are those of Prometheus, without depending on it: serve
 // WriteText, or copy Samples into a registry of any kind.
@@ -46,6 +46,14 @@ func (m *Metrics) Listener() *Listener {
 		},
 		CommitConflict: m.conflict,
 		CommitEnd:      m.commit,
+		SpillEnd: func(i SpillEnd) {
+			m.add("tarn_write_spills_total", 1, Label{"table", i.Table})
+			m.add("tarn_write_spilled_bytes_total", float64(i.Bytes), Label{"table", i.Table})
+		},
+		CompactWait: func(i CompactWait) {
+			m.add("tarn_compaction_waits_total", 1, Label{"table", i.Table})
+			m.add("tarn_compaction_wait_seconds_total", i.Elapsed.Seconds(), Label{"table", i.Table})
+		},
 		Warning: func(i Warning) {
 			m.add("tarn_warnings_total", 1, Label{"table", i.Table})
 		},

@@ -6,8 +6,8 @@ import (
 )
 
 // Slog returns a listener that writes to logger: ends of commits at Info (failed
-// ones at Error), conflicts, attempts that did not commit and warnings at Warn, flushes,
-// compactions, plans and storage calls at Debug.
+// ones at Error), conflicts, attempts that did not commit, waits for compactions and
+// warnings at Warn, flushes, spills, compactions, plans and storage calls at Debug.
 func Slog(logger *slog.Logger) *Listener {
 	log := func(level slog.Level, msg string, err error, attrs ...slog.Attr) {
 		ctx := context.Background() // a listener has no caller to wait for
@@ -54,6 +54,15 @@ func Slog(logger *slog.Logger) *Listener {
 			log(failedAs(slog.LevelError, i.Err, slog.LevelDebug), "flush", i.Err, slog.String("table", i.Table),
 				slog.String("partition", i.Partition), slog.Int("bucket", i.Bucket), slog.Int("files", i.Files),
 				slog.Int64("rowsIn", i.RowsIn), slog.Int64("rowsOut", i.RowsOut), slog.Int64("bytes", i.Bytes),
+				slog.Duration("elapsed", i.Elapsed))
+		},
+		SpillEnd: func(i SpillEnd) {
+			log(failedAs(slog.LevelWarn, i.Err, slog.LevelDebug), "spill", i.Err, slog.String("table", i.Table),
+				slog.Int64("rows", i.Rows), slog.Int64("bytes", i.Bytes), slog.Duration("elapsed", i.Elapsed))
+		},
+		CompactWait: func(i CompactWait) {
+			log(slog.LevelWarn, "write waited for compaction", nil, slog.String("table", i.Table),
+				slog.String("partition", i.Partition), slog.Int("bucket", i.Bucket), slog.Int("runs", i.Runs),
 				slog.Duration("elapsed", i.Elapsed))
 		},
 		CompactEnd: func(i CompactEnd) {
