@@ -260,7 +260,7 @@ func TestCommandIsStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.expect("1 of 3 statements ran")
-		p.expect("cancelled while running query")
+		p.expect("cancelled while ")
 		p.exits(130)
 	}
 }
