@@ -96,3 +96,46 @@ func (j *Judge) Commit(ctx context.Context, c Commit) (int64, error) {
 	err := j.ask(ctx, "commit", request, &reply)
 	return reply.Snapshot, err
 }
+
+// TreeStep adds a file to a bucket of the judge's Compactions, or compacts it.
+type TreeStep struct {
+	Add  *TreeFile `json:"add,omitempty"`
+	Full bool      `json:"full,omitempty"` // of a compaction
+}
+
+// TreeFile is a data file of level 0 that exists as metadata only. Its keys are
+// one INT.
+type TreeFile struct {
+	Name        string `json:"name"`
+	Size        int64  `json:"size"`
+	Min         int    `json:"min"`
+	Max         int    `json:"max"`
+	MinSequence int64  `json:"minSeq"`
+	MaxSequence int64  `json:"maxSeq"`
+	Deletes     *int64 `json:"deletes"` // nil = unknown
+}
+
+// TreeChange is a part of a compaction: a file that moves, or sections of runs of
+// files that are merged into one.
+type TreeChange struct {
+	Level   int          `json:"level"`
+	Upgrade string       `json:"upgrade,omitempty"`
+	Rewrite [][][]string `json:"rewrite,omitempty"`
+	Drop    bool         `json:"drop,omitempty"` // deletes are left out
+}
+
+// Compactions plays steps in a bucket of a table with the options given and says
+// what each compaction did. The n-th rewrite puts out one file "m<n>" of three
+// quarters of the bytes that went in.
+func (j *Judge) Compactions(ctx context.Context, options map[string]string, steps []TreeStep) ([][]TreeChange, error) {
+	request := struct {
+		Cmd     string            `json:"cmd"`
+		Options map[string]string `json:"options"`
+		Steps   []TreeStep        `json:"steps"`
+	}{"trees", options, steps}
+	var reply struct {
+		Compactions [][]TreeChange `json:"compactions"`
+	}
+	err := j.ask(ctx, "trees", request, &reply)
+	return reply.Compactions, err
+}

@@ -52,6 +52,11 @@ func parseFiles(t *testing.T, input string) []*datafile.Meta {
 				_, err = fmt.Sscan(value, f.CreationMillis)
 			case "rows":
 				_, err = fmt.Sscan(value, &f.RowCount)
+			case "size":
+				_, err = fmt.Sscan(value, &f.FileSize)
+			case "deletes":
+				f.DeleteRowCount = new(int64)
+				_, err = fmt.Sscan(value, f.DeleteRowCount)
 			default:
 				t.Fatalf("unknown %s", w)
 			}
@@ -72,10 +77,10 @@ func (r Run) names() string {
 	return "[" + strings.Join(out, " ") + "]"
 }
 
-// TestText replays testdata: sections.txt was recorded from Java 1.4.2's
+// TestText replays testdata/trees: sections.txt was recorded from Java 1.4.2's
 // IntervalPartition, levels.txt and ages.txt are written by hand.
 func TestText(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/trees", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			files := parseFiles(t, d.Input)
 			var b strings.Builder

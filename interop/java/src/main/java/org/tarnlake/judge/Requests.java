@@ -40,6 +40,10 @@ final class Requests {
             reply.put("java", System.getProperty("java.version"));
             return;
         }
+        if (cmd.equals("trees")) {
+            reply.set("compactions", Trees.play(request));
+            return;
+        }
         try (Warehouse warehouse = new Warehouse(Json.need(request, "warehouse"))) {
             switch (cmd) {
                 case "read" -> rows(request, reply, new Reading(warehouse).read(Query.of(request, null)));

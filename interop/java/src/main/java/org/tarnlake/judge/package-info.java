@@ -22,6 +22,8 @@
  *   <li>{@code commit}: table, user, commit_id, messages → snapshot, the latest id after it.
  *   <li>{@code plan}: as read → splits, in the bytes of Java's serializer, base64.
  *   <li>{@code read} with splits: reads these instead of planning.
+ *   <li>{@code trees}: options, steps (add: a file; full) → compactions: what Java's compaction of a
+ *       bucket would merge and move, one list per step that is no add. No warehouse.
  *   <li>{@code version} → paimon, java.
  * </ul>
  */
