@@ -57,6 +57,23 @@ func Gather(mem memory.Allocator, schema *arrow.Schema, sources []arrow.RecordBa
 	return array.NewRecordBatch(schema, cols, int64(len(refs))), nil
 }
 
+// GatherColumn gathers rows of one column, as Gather does for each of a batch.
+// Sources that no ref names may be nil. The caller releases the result.
+func GatherColumn(mem memory.Allocator, dt arrow.DataType, sources []arrow.Array, refs []Ref) (arrow.Array, error) {
+	data := make([]arrow.ArrayData, len(sources))
+	for i, s := range sources {
+		if s != nil {
+			data[i] = s.Data()
+		}
+	}
+	out, err := gather(mem, dt, data, refs)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Release()
+	return array.MakeFromData(out), nil
+}
+
 // gather makes one column. The caller releases the result.
 func gather(mem memory.Allocator, dt arrow.DataType, srcs []arrow.ArrayData, refs []Ref) (arrow.ArrayData, error) {
 	for _, s := range srcs {

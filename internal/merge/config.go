@@ -25,9 +25,10 @@ type Config struct {
 	// Kind is the column of the row kind (int8).
 	Kind int
 
-	// Engine is the merge function.
-	Engine Engine
-	// IgnoreDelete leaves -U and -D out of the merge of a key.
+	// Engine is the merge function, and IgnoreDelete leaves -U and -D out of the
+	// merge of a key. Engines that make a row out of several must know what the
+	// columns are: [Rules.Apply] sets all that.
+	Engine       Engine
 	IgnoreDelete bool
 	// KeepDeletes returns surviving -U and -D; a read drops them.
 	KeepDeletes bool
@@ -38,26 +39,39 @@ type Config struct {
 	// BatchRows is the most rows of a gathered batch, 0 for a default.
 	BatchRows int
 	Mem       memory.Allocator
+
+	bound *bound // what Rules.Apply says of the columns of the runs
 }
 
 // Engine is a merge function: what becomes of several rows of one key.
 type Engine uint8
 
-// Deduplicate keeps the last row of a key.
-const Deduplicate Engine = 0
+// The merge engines. Of a key that has one row alone, that row stays as it is.
+const (
+	Deduplicate   Engine = iota // the last row
+	PartialUpdate               // what the rows say of each column, the last one first
+	Aggregation                 // what the function of each column makes of its values
+	FirstRow                    // the first row
+)
 
-// ParseEngine reads the option merge-engine. Engines that are not built are
-// Unsupported, unknown ones Invalid.
+// ParseEngine reads the option merge-engine. One that does not exist is Invalid.
 func ParseEngine(name string) (Engine, error) {
 	switch name {
 	case "", "deduplicate":
 		return Deduplicate, nil
-	case "partial-update", "aggregation", "first-row":
-		return 0, tarnerr.New(tarnerr.Unsupported, "choosing merge function", "this merge engine", "merge-engine", name)
+	case "partial-update":
+		return PartialUpdate, nil
+	case "aggregation":
+		return Aggregation, nil
+	case "first-row":
+		return FirstRow, nil
 	}
 	return 0, tarnerr.New(tarnerr.Invalid, "choosing merge function", "no such merge engine", "merge-engine", name).
 		WithHint("Merge engines are deduplicate, partial-update, aggregation and first-row.")
 }
+
+// folds says that the engine must see all rows of a key, not its last one only.
+func (e Engine) folds() bool { return e != Deduplicate }
 
 const (
 	defaultBatchRows = 8192

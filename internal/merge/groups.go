@@ -3,6 +3,8 @@ package merge
 import (
 	"context"
 	"io"
+
+	"github.com/tarnlake/tarn/internal/batch"
 )
 
 // groups walks the keys in the tree that Java's reader has, key after key.
@@ -59,6 +61,10 @@ func (g *groups) step(ctx context.Context) error {
 // merge takes the remaining rows of the key whose first row l stands on and
 // keeps the one that deduplication leaves.
 func (g *groups) merge(l *leaf) {
+	if g.fold != nil {
+		g.collect(l)
+		return
+	}
 	var last *leaf
 	for {
 		if !g.cfg.IgnoreDelete || l.kind[l.row]&1 == 0 {
@@ -73,6 +79,20 @@ func (g *groups) merge(l *leaf) {
 	if last != nil {
 		g.keep(last, last.row)
 	}
+}
+
+// collect takes the remaining rows of the key for the engine to fold.
+func (g *groups) collect(l *leaf) {
+	r := &g.rows
+	for {
+		r.Refs, r.Kinds = append(r.Refs, batch.NewRef(g.use(l), l.row)), append(r.Kinds, l.kind[l.row])
+		if g.tree.grouped() {
+			break
+		}
+		l = g.leaves[g.tree.winner()]
+		g.tree.take()
+	}
+	r.Ends = append(r.Ends, len(r.Refs))
 }
 
 // advance moves every leaf of the group just decided to its next row.

@@ -42,6 +42,16 @@ func LoadSequences(cols []Column, descending bool, rec arrow.RecordBatch) (*Sequ
 	return s, nil
 }
 
+// null reports that all fields of row i are null.
+func (s *Sequences) null(i int) bool {
+	for k := range s.cols {
+		if !s.cols[k].isNull(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // CompareSequences orders row i of a and row j of b by age, nulls first: the
 // larger one wins, in descending order the one with the smaller value.
 func CompareSequences(a *Sequences, i int, b *Sequences, j int) int {

@@ -381,16 +381,14 @@ func TestCloseInTheMiddleFreesAll(t *testing.T) {
 }
 
 func TestParseEngine(t *testing.T) {
-	for name, want := range map[string]error{
-		"": nil, "deduplicate": nil, "partial-update": tarnerr.Unsupported, "aggregation": tarnerr.Unsupported,
-		"first-row": tarnerr.Unsupported, "last-row": tarnerr.Invalid,
+	for name, want := range map[string]Engine{
+		"": Deduplicate, "deduplicate": Deduplicate, "partial-update": PartialUpdate, "aggregation": Aggregation, "first-row": FirstRow,
 	} {
-		_, err := ParseEngine(name)
-		if !errors.Is(err, want) {
-			t.Errorf("%q: %v", name, err)
+		if got, err := ParseEngine(name); got != want || err != nil {
+			t.Errorf("%q: %v, %v", name, got, err)
 		}
-		if want != nil && !strings.Contains(err.Error(), name) {
-			t.Errorf("%q is not named: %v", name, err)
-		}
+	}
+	if _, err := ParseEngine("last-row"); !errors.Is(err, tarnerr.Invalid) || !strings.Contains(err.Error(), "last-row") {
+		t.Errorf("last-row: %v", err)
 	}
 }

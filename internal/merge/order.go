@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -46,6 +47,11 @@ func NewOrder(cols []Column) (*Order, error) {
 
 // Exact reports that equal prefixes mean equal rows.
 func (o *Order) Exact() bool { return o.exact }
+
+// floats reports that a run may have a key twice, once with each zero, see last.
+func (o *Order) floats() bool {
+	return slices.ContainsFunc(o.cols, func(c Column) bool { return last(c.Type) })
+}
 
 // width is the number of bits of a value's normalised form, 0 for types without
 // order; whole says that it holds all of the value.

@@ -46,9 +46,15 @@ func (a runner) beats(b runner) bool {
 
 func newRace(s *survivors) *race { return &race{survivors: s, turn: -1} }
 
-// fast reports that a race decides about all keys.
+// fast reports that a race, or a relay, walks all keys.
 func (c *Config) fast() bool {
-	return c.Ranked && c.Keys.exact && len(c.Sequence) == 0 && !c.IgnoreDelete
+	switch {
+	case !c.Ranked || !c.Keys.exact || len(c.Sequence) > 0:
+		return false
+	case c.Engine.folds():
+		return !c.Keys.floats()
+	}
+	return !c.IgnoreDelete
 }
 
 // open puts the first rows of all leaves into the tree.

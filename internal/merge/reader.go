@@ -23,10 +23,16 @@ func NewReader(cfg Config, runs []batch.Reader) batch.Reader {
 		s.leaves = append(s.leaves, &leaf{reader: run, source: -1, rank: i})
 	}
 	r := &reader{survivors: s}
-	if c.fast() {
-		r.steps = newRace(&r.survivors)
-	} else {
+	if c.Engine.folds() {
+		r.fold, r.err = NewFolder(cfg)
+	}
+	switch {
+	case !c.fast():
 		r.steps = newGroups(&r.survivors)
+	case r.fold != nil:
+		r.steps = newRelay(&r.survivors)
+	default:
+		r.steps = newRace(&r.survivors)
 	}
 	return r
 }
@@ -60,18 +66,23 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 }
 
 func (r *reader) next(ctx context.Context) error {
-	for !r.full() && !r.ended {
-		err := r.steps.step(ctx)
-		if err == io.EOF {
-			r.ended = true
-		} else if err != nil {
+	for r.out == nil {
+		for !r.full() && !r.ended {
+			err := r.steps.step(ctx)
+			if err == io.EOF {
+				r.ended = true
+			} else if err != nil {
+				return err
+			}
+		}
+		if r.chosen() == 0 {
+			return io.EOF
+		}
+		if err := r.gather(); err != nil {
 			return err
 		}
 	}
-	if len(r.refs) == 0 {
-		return io.EOF
-	}
-	return r.gather()
+	return nil
 }
 
 func (r *reader) Close() error {

@@ -16,15 +16,27 @@ type survivors struct {
 	refs    []batch.Ref
 	sources []arrow.RecordBatch
 	out     arrow.RecordBatch
+
+	// Engines that see all rows of a key have them here instead of refs.
+	fold *Folder
+	rows Rows
+}
+
+// chosen is how many rows the next batch has so far.
+func (s *survivors) chosen() int {
+	if s.fold != nil {
+		return len(s.rows.Ends)
+	}
+	return len(s.refs)
 }
 
 // full reports that it is time to gather.
 func (s *survivors) full() bool {
-	return len(s.refs) >= s.cfg.BatchRows || len(s.sources) >= maxSources+len(s.leaves)
+	return s.chosen() >= s.cfg.BatchRows || len(s.sources) >= maxSources+len(s.leaves)
 }
 
 // room is how many more rows the next batch takes.
-func (s *survivors) room() int { return s.cfg.BatchRows - len(s.refs) }
+func (s *survivors) room() int { return s.cfg.BatchRows - s.chosen() }
 
 // drops reports that a row of the kind is a delete that nobody wants to see.
 func (s *survivors) drops(kind int8) bool { return kind&1 == 1 && !s.cfg.KeepDeletes }
@@ -32,6 +44,10 @@ func (s *survivors) drops(kind int8) bool { return kind&1 == 1 && !s.cfg.KeepDel
 // keep adds row i of a leaf's batch unless it is a delete to be dropped.
 func (s *survivors) keep(l *leaf, i int) {
 	if s.drops(l.kind[i]) {
+		return
+	}
+	if s.fold != nil {
+		s.rows.one(batch.NewRef(s.use(l), i), l.kind[i])
 		return
 	}
 	s.refs = append(s.refs, batch.NewRef(s.use(l), i))
@@ -43,6 +59,10 @@ func (s *survivors) keepRange(l *leaf, from, to int) {
 		for i := from; i < to; i++ {
 			s.keep(l, i)
 		}
+		return
+	}
+	if s.fold != nil {
+		s.rows.ones(s.use(l), from, l.kind[from:to])
 		return
 	}
 	s.refs = batch.AppendRange(s.refs, s.use(l), from, to)
@@ -58,8 +78,12 @@ func (s *survivors) use(l *leaf) int {
 	return l.source
 }
 
-// gather makes the next batch of the rows chosen, of fewer when they are too large.
+// gather makes the next batch of the rows chosen, of fewer when they are too
+// large. There is none when nothing comes out of the rows of all keys.
 func (s *survivors) gather() error {
+	if s.fold != nil {
+		return s.foldKeys()
+	}
 	for n := min(len(s.refs), s.cfg.BatchRows); ; n /= 2 {
 		out, err := batch.Gather(s.cfg.Mem, s.cfg.Schema, s.sources, s.cfg.Output, s.refs[:n])
 		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
@@ -71,6 +95,24 @@ func (s *survivors) gather() error {
 		s.out = out
 		s.refs = s.refs[:copy(s.refs, s.refs[n:])]
 		if len(s.refs) == 0 {
+			s.forget()
+		}
+		return nil
+	}
+}
+
+// foldKeys makes the next batch of the keys chosen.
+func (s *survivors) foldKeys() error {
+	for n := min(len(s.rows.Ends), s.cfg.BatchRows); ; n /= 2 {
+		out, _, err := s.fold.Fold(s.sources, s.rows.head(n))
+		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.out = out
+		if s.rows.drop(n); len(s.rows.Ends) == 0 {
 			s.forget()
 		}
 		return nil
@@ -92,7 +134,7 @@ func (s *survivors) forget() {
 func (s *survivors) close() error {
 	release(&s.out)
 	s.forget()
-	s.refs = nil
+	s.refs, s.rows = nil, Rows{}
 	var err error
 	for _, l := range s.leaves {
 		if e := l.reader.Close(); err == nil {

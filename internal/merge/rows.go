@@ -1,0 +1,46 @@
+package merge
+
+import (
+	"github.com/tarnlake/tarn/internal/batch"
+)
+
+// Rows are the rows of some keys, key after key, those of a key from the oldest
+// to the youngest, as references into batches.
+type Rows struct {
+	Refs []batch.Ref
+	// Ends[i] is the end of key i in Refs; it begins at the end of the key before.
+	Ends  []int
+	Kinds []int8 // the row kinds of Refs
+}
+
+// one adds a row that is alone with its key.
+func (r *Rows) one(ref batch.Ref, kind int8) {
+	r.Refs, r.Kinds = append(r.Refs, ref), append(r.Kinds, kind)
+	r.Ends = append(r.Ends, len(r.Refs))
+}
+
+// ones adds consecutive rows of a source, each alone with its key.
+func (r *Rows) ones(source, from int, kinds []int8) {
+	r.Refs = batch.AppendRange(r.Refs, source, from, from+len(kinds))
+	r.Kinds = append(r.Kinds, kinds...)
+	for end := len(r.Refs) - len(kinds) + 1; end <= len(r.Refs); end++ {
+		r.Ends = append(r.Ends, end)
+	}
+}
+
+// head are the first n keys.
+func (r *Rows) head(n int) Rows {
+	end := r.Ends[n-1]
+	return Rows{Refs: r.Refs[:end], Ends: r.Ends[:n], Kinds: r.Kinds[:end]}
+}
+
+// drop takes the first n keys away.
+func (r *Rows) drop(n int) {
+	end := r.Ends[n-1]
+	r.Refs = r.Refs[:copy(r.Refs, r.Refs[end:])]
+	r.Kinds = r.Kinds[:copy(r.Kinds, r.Kinds[end:])]
+	r.Ends = r.Ends[:copy(r.Ends, r.Ends[n:])]
+	for i := range r.Ends {
+		r.Ends[i] -= end
+	}
+}
