@@ -1,13 +1,10 @@
 package aggregate
 
 import (
-	"errors"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
-	"github.com/tarnlake/tarn/types"
 )
 
 // Set is a kind beside the row kinds: the value takes the place of what is folded so
@@ -43,9 +40,29 @@ type Function interface {
 	Fold(mem memory.Allocator, sources []arrow.Array, g *Groups) (arrow.Array, error)
 }
 
-// New makes the function of a name for a field. options are the table's; those of
-// the field are read under fields.<field>.*. It fails with Invalid where there is no
-// such function or it does not take the type of the field.
-func New(name string, field types.Field, options map[string]string) (Function, error) {
-	return nil, errors.ErrUnsupported
+// op is what one row does to what is folded so far.
+type op uint8
+
+const (
+	opAdd     op = iota
+	opLate       // add beneath
+	opRetract    // -U, -D
+	opSet
+)
+
+// plain reports that all rows add, in order.
+func (g *Groups) plain() bool { return g.Kinds == nil && g.Reversed == nil }
+
+func (g *Groups) op(i int) op {
+	if g.Kinds != nil {
+		if k := g.Kinds[i]; k == Set {
+			return opSet
+		} else if k&1 == 1 {
+			return opRetract
+		}
+	}
+	if g.Reversed != nil && g.Reversed[i] {
+		return opLate
+	}
+	return opAdd
 }
