@@ -72,6 +72,7 @@ func TestParse(t *testing.T) {
 	want.IgnoreEmptyCommit, want.NumLevels, want.ScanSnapshotID, want.WriteOnly = &yes, 4, 17, true
 	want.Compaction.Trigger, want.Compaction.StopTrigger = 3, 6
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
+	want.Stream.Mode = "from-snapshot"
 		t.Error(d)
 	}
 	if got.TargetFileSize(true) != 1<<20 || got.CompressionAt(0) != "lz4" || got.CompressionAt(1) != "zstd" ||
@@ -155,7 +156,7 @@ func TestChecks(t *testing.T) {
 		{"file.format.per.level", "0:avro,1:parquet", app, write}, {"manifest.format", "parquet", app, both},
 		{"scan.mode", "latest-full", app, none}, {"scan.mode", "from-timestamp", app, both}, {"scan.snapshot-id", "3", app, none},
 		{"scan.tag-name", "t", app, both}, {"scan.tag-name", "", app, none}, {"log.scan", "latest", app, none}, {"log.scan.timestamp-millis", "5", app, both},
-		{"incremental-between", "1,2", app, both}, {"scan.fallback-branch", "b", app, both}, {"branch", "main", app, none}, {"branch", "x", app, both},
+		{"incremental-to-auto-tag", "t", app, both}, {"scan.fallback-branch", "b", app, both}, {"branch", "main", app, none}, {"branch", "x", app, both},
 		{"type", "materialized-table", app, none}, {"type", "format-table", app, both}, {"query-auth.enabled", "true", app, both},
 		{"metadata.iceberg.storage", "hadoop-catalog", app, write}, {"metadata.iceberg.storage", "disabled", app, none},
 		{"commit.callbacks", "com.example.C", app, write}, {"commit.callbacks", "", app, none},

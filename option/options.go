@@ -75,6 +75,7 @@ type Options struct {
 	SplitOpenFileCost int64
 	ScanSnapshotID    int64 // 0 when not set
 }
+	Stream            Stream
 
 // TargetFileSize is target-file-size, by default 128 MB for tables with a
 // primary key and 256 MB for append tables.
@@ -215,6 +216,7 @@ func (o *Options) check(r *reader) error {
 		{"num-levels", o.NumLevels >= 1, "it must be at least 1"},
 		{"num-sorted-run.compaction-trigger", o.Compaction.Trigger >= 1, "it must be at least 1"},
 		{"data-file.prefix", o.DataFilePrefix != "" && !strings.ContainsAny(o.DataFilePrefix, "/\x00"), "it must be the beginning of a file name"},
+		{"continuous.discovery-interval", o.Stream.Interval > 0, "it must be longer than nothing"},
 		{"partition.default-name", o.PartitionDefault != "" && !strings.Contains(o.PartitionDefault, "/"), "it must be a directory name"},
 	} {
 		if !c.ok {

@@ -41,6 +41,9 @@ type Table interface {
 	// Scan is Plan and Read of all splits.
 	Scan(ctx context.Context, scan Scan) (Reader, error)
 
+	// Follow reads the changes of one snapshot after another, waiting for new ones.
+	Follow(ctx context.Context, opts FollowOptions) (Follower, error)
+
 	// NewBatchWrite starts a write of one commit.
 	NewBatchWrite(ctx context.Context, opts WriteOptions) (BatchWrite, error)
 	// NewStreamWrite starts a write of many commits by one user, restartable.
@@ -80,6 +83,9 @@ type Scan struct {
 	SnapshotID int64     // time travel, with the columns of that time (SchemaAt); 0 = latest
 	Kind       bool      // first column _kind (int8) with the row kind
 	Workers    int       // splits read side by side; 0 = the runtime's workers
+	// Options override table options for this scan (dynamic options). With
+	// incremental-between=A,B, two snapshots or tags, a scan gives what changed between them.
+	Options map[string]string
 }
 
 // Plan is a set of splits of one snapshot.

@@ -20,6 +20,7 @@ import (
 func (a *app) tableRead() *cobra.Command {
 	var scan table.Scan
 	var where, format, to, null string
+	var options []string
 	cmd := &cobra.Command{
 		Use:   "read DB.TABLE",
 		Short: "Print a table's rows",
@@ -29,6 +30,8 @@ System tables are read the same way: 'DB.TABLE$snapshots', '$files', '$schemas',
 '$options' (quote the $ for the shell).
 
 --where takes comparisons, IN, BETWEEN, LIKE 'prefix%' and IS NULL with AND, OR and NOT.
+--option lays options over the table's: incremental-between=4,6 gives what changed
+behind snapshot 4 up to 6, or between two tags.
 Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 		Example: `  tarn table read shop.orders --where "status = 'PAID' AND version > 1" --columns id,status -o csv
   tarn table read 'shop.orders$snapshots'`,
@@ -47,6 +50,9 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 				if scan.Where, err = sqltext.ParseWhere(where); err != nil {
 					return err
 				}
+			}
+			if scan.Options, err = keyValues(options); err != nil {
+				return err
 			}
 			t, err := a.load(cmd.Context(), pos[0])
 			if err != nil {
@@ -86,6 +92,7 @@ Formats: table (for people), jsonl, csv, parquet, arrow (an Arrow IPC stream).`,
 	f := cmd.Flags()
 	f.StringSliceVar(&scan.Columns, "columns", nil, "columns to print, in this order")
 	f.StringVar(&where, "where", "", "rows to print")
+	f.StringArrayVar(&options, "option", nil, "option of this read as key=value, repeatable")
 	f.Int64Var(&scan.Limit, "limit", 0, "at most so many rows (0: all)")
 	f.Int64Var(&scan.SnapshotID, "snapshot", 0, "read this snapshot instead of the latest")
 	f.BoolVar(&scan.Kind, "kind", false, "print the row kind, too")

@@ -73,3 +73,41 @@ func TestImportIsStopped(t *testing.T) {
 		})
 	}
 }
+
+// A signal ends a stream well: all rows of whole snapshots are printed, and where
+// to go on.
+func TestStreamIsStopped(t *testing.T) {
+	fs := mem.New(mem.Posix)
+	ctx, signal := context.WithCancel(t.Context())
+	defer signal()
+	faulty := faultio.New(fs, faultio.PlanFunc(func(call faultio.Call) faultio.Fault {
+		if strings.HasSuffix(call.Path, "snapshot-2") {
+			signal()
+		}
+		return faultio.Fault{}
+	}))
+	run := func(ctx context.Context, fio fileio.FileIO, stdin string, args ...string) (out, errOut bytes.Buffer, err error) {
+		rt, err := tarn.NewRuntime(tarn.Config{Components: tarn.Components{FileIO: fio}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &app{in: strings.NewReader(stdin), out: &out, errOut: &errOut, rt: rt}
+		if a.cat, err = rt.Open(ctx, "/w"); err != nil {
+			t.Fatal(err)
+		}
+		defer a.close()
+		cmd := a.root()
+		cmd.SetArgs(args)
+		err = cmd.ExecuteContext(ctx)
+		return out, errOut, err
+	}
+	for _, args := range [][]string{{"db", "create", "db"}, {"table", "create", "db.t", "id BIGINT"}, {"table", "import", "db.t", "-", "--format", "jsonl"}} {
+		if _, _, err := run(t.Context(), fs, "{\"id\":1}\n{\"id\":2}\n", args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errOut, err := run(ctx, faulty, "", "table", "stream", "db.t", "--from", "earliest")
+	if err != nil || strings.Count(out.String(), `{"_snapshot":1,"_kind":"+I","id":`) != 2 || errOut.String() != "go on with --from 2\n" {
+		t.Errorf("printed %q and %q, %v", out.String(), errOut.String(), err)
+	}
+}

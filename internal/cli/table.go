@@ -17,9 +17,9 @@ import (
 
 func (a *app) table() *cobra.Command {
 	cmd := group(&cobra.Command{
-		Use: "table", Short: "Tables: create, get, list, read, import, snapshot, alter, rename, truncate, drop",
+		Use: "table", Short: "Tables: create, get, list, read, stream, import, snapshot, alter, rename, truncate, drop",
 	})
-	named := []*cobra.Command{a.tableGet(), a.tableRead(), a.tableImport(), a.tableSnapshot(), a.tableAlter(), a.tableRename(), a.tableTruncate(), a.tableDrop()}
+	named := []*cobra.Command{a.tableGet(), a.tableRead(), a.tableStream(), a.tableImport(), a.tableSnapshot(), a.tableAlter(), a.tableRename(), a.tableTruncate(), a.tableDrop()}
 	for _, c := range named {
 		c.ValidArgsFunction = a.completeTable
 	}

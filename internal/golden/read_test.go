@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ import (
 )
 
 // TestRead reads every golden table and compares each of its expectations, line
-// by line. What cannot be read yet stands in testdata/waiting.txt; a line there
+// by line, streams in the order of their lines. What cannot be read yet stands in testdata/waiting.txt; a line there
 // that reads right fails the test, so that the list only shrinks.
 func TestRead(t *testing.T) {
 	set := golden.Open(t)
@@ -125,7 +126,20 @@ type expectation struct {
 	Branch   string
 	Sys      string
 	Stream   any
+	From     any
 	Kind     bool
+}
+
+// follows is where a stream begins, nil where the rows of a state are read.
+func (e expectation) follows() *table.Start {
+	if e.Stream == nil || e.Stream == false {
+		return nil
+	}
+	from := fmt.Sprint(e.From)
+	if id, err := strconv.ParseInt(from, 10, 64); err == nil {
+		return &table.Start{Mode: table.StartAt, Snapshot: id}
+	}
+	return &table.Start{Mode: table.StartEarliest}
 }
 
 func (e expectation) file() string {
@@ -188,7 +202,10 @@ func (a *access) check(e expectation, read func(e expectation, columns []string)
 			return err
 		}
 	}
-	want := lines(expected, a.FileIO.URI(a.Warehouse))
+	want := unsorted(expected, a.FileIO.URI(a.Warehouse))
+	if e.follows() == nil {
+		slices.Sort(want)
+	}
 	columns := e.Project
 	if e.Sys != "" && columns == nil && len(want) > 0 {
 		columns = memberNames(want[0]) // the goldens hold some columns of system tables only
@@ -222,6 +239,12 @@ func (a *access) check(e expectation, read func(e expectation, columns []string)
 var address = regexp.MustCompile(`\[B@[0-9a-f]+|hex:[0-9a-f]*`)
 
 func lines(data []byte, warehouse string) []string {
+	out := unsorted(data, warehouse)
+	slices.Sort(out)
+	return out
+}
+
+func unsorted(data []byte, warehouse string) []string {
 	var out []string
 	for l := range strings.Lines(string(data)) {
 		l = strings.TrimSuffix(l, "\n")
@@ -230,7 +253,6 @@ func lines(data []byte, warehouse string) []string {
 		}
 		out = append(out, strings.ReplaceAll(l, "$WAREHOUSE", warehouse))
 	}
-	slices.Sort(out)
 	return out
 }
 
@@ -266,7 +288,7 @@ func memberNames(line string) []string {
 func (a *access) read(e expectation, columns []string) ([]string, error) {
 	ctx := context.Background()
 	for feature, asked := range map[string]bool{
-		"streaming reads": e.Stream != nil && e.Stream != false, "tags": e.Tag != "", "branches": e.Branch != "", "row kinds": e.Kind,
+		"tags": e.Tag != "", "branches": e.Branch != "", "row kinds": e.Kind,
 	} {
 		if asked {
 			return nil, tarnerr.New(tarnerr.Unsupported, "reading golden table", feature)
@@ -286,6 +308,9 @@ func (a *access) read(e expectation, columns []string) ([]string, error) {
 		if _, err := fmt.Sscan(v, &e.Snapshot); err != nil {
 			return nil, err
 		}
+	}
+	if e.follows() != nil || e.Options["incremental-between"] != "" {
+		return a.scan(e, columns) // scan is what walks from snapshot to snapshot
 	}
 	var snap *snapshot.Snapshot
 	if e.Snapshot != 0 {
@@ -356,11 +381,55 @@ func (a *access) scan(e expectation, columns []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := tb.Scan(ctx, table.Scan{Columns: columns, Where: where, SnapshotID: e.Snapshot})
+	if from := e.follows(); from != nil {
+		return a.follow(ctx, tb, table.FollowOptions{From: *from, Columns: columns, Where: where, Options: e.Options, Workers: 1})
+	}
+	r, err := tb.Scan(ctx, table.Scan{Columns: columns, Where: where, SnapshotID: e.Snapshot, Options: e.Options})
 	if err != nil {
 		return nil, err
 	}
 	return show(ctx, r, s.Fields, columns)
+}
+
+// follow gives the lines of a stream up to the latest snapshot.
+func (a *access) follow(ctx context.Context, tb table.Table, opts table.FollowOptions) ([]string, error) {
+	var err error
+	if opts.To, err = a.snapshots.LatestID(ctx); err != nil {
+		return nil, err
+	}
+	f, err := tb.Follow(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	w := rowtext.NewStream(&b, tb.Schema().Fields)
+	for {
+		c, err := f.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		w.Begin(c.Snapshot.ID)
+		for {
+			rec, err := c.Rows.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			if err := w.Write(rec); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return nil, err
+	}
+	return unsorted(b.Bytes(), ""), nil
 }
 
 // show prints what r returns as sorted canonical lines and closes it.

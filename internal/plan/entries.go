@@ -37,38 +37,11 @@ func liveEntries(ctx context.Context, cfg Config, p *pruning, snap *snapshot.Sna
 		if manifests[i].Added == 0 {
 			return nil
 		}
-		var matches []bool
-		var failed error
-		seen := 0
-		entries, err := cfg.Manifests.ReadManifest(ctx, manifests[i], manifest.EntryFilter{
-			Partition: p.inPartition, Bucket: p.inBucket, WithoutStats: !keepStats,
-			Kind: func(k manifest.Kind) bool { return k == manifest.Add },
-			Keep: func(e *manifest.Entry) bool {
-				if failed != nil || gone[e.Identity()] {
-					return false
-				}
-				seen++
-				keep, match, err := p.file(ctx, e)
-				if err != nil {
-					failed = err
-					return false
-				}
-				if keep {
-					matches = append(matches, match)
-				}
-				return keep
-			},
-		})
-		if err == nil {
-			err = failed
-		}
+		part, seen, err := entriesOf(ctx, cfg, p, manifests[i], manifest.Add, gone, keepStats)
 		if err != nil {
 			return err
 		}
-		parts[i] = make([]live, len(entries))
-		for j, e := range entries {
-			parts[i][j] = live{e, matches[j]}
-		}
+		parts[i] = part
 		mu.Lock()
 		added += seen
 		mu.Unlock()
@@ -83,6 +56,43 @@ func liveEntries(ctx context.Context, cfg Config, p *pruning, snap *snapshot.Sna
 		out = append(out, part...)
 	}
 	return out, nil
+}
+
+// entriesOf reads the entries of one kind in a manifest, but for those that are
+// gone and those that pruning leaves out. seen counts what it judged.
+func entriesOf(ctx context.Context, cfg Config, p *pruning, m manifest.FileMeta, kind manifest.Kind, gone map[string]bool, keepStats bool) (out []live, seen int, err error) {
+	var matches []bool
+	var failed error
+	entries, err := cfg.Manifests.ReadManifest(ctx, m, manifest.EntryFilter{
+		Partition: p.inPartition, Bucket: p.inBucket, WithoutStats: !keepStats,
+		Kind: func(k manifest.Kind) bool { return k == kind },
+		Keep: func(e *manifest.Entry) bool {
+			if failed != nil || len(gone) > 0 && gone[e.Identity()] {
+				return false
+			}
+			seen++
+			keep, match, err := p.file(ctx, e)
+			if err != nil {
+				failed = err
+				return false
+			}
+			if keep {
+				matches = append(matches, match)
+			}
+			return keep
+		},
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	out = make([]live, len(entries))
+	for j, e := range entries {
+		out[j] = live{e, matches[j]}
+	}
+	return out, seen, nil
 }
 
 // manifestsOf lists the manifests of a snapshot that can have entries of interest.

@@ -39,6 +39,9 @@ type Request struct {
 	// Limit is how many rows are wanted at most; 0 = all. Splits beyond it are left
 	// out only where it is certain that the rest holds enough.
 	Limit int64
+	// Level leaves files of other levels out; nil = none. The levels left must
+	// hold a state of their own: all versions of a key that the rows asked for need.
+	Level func(level int32) bool
 	// KeepStats leaves the value statistics in the file metadata.
 	KeepStats bool
 }
@@ -104,17 +107,12 @@ func plan(ctx context.Context, cfg Config, req Request, snap *snapshot.Snapshot)
 		if err != nil {
 			return nil, err
 		}
-		path, err := p.partitions.Path(b.partition)
-		if err != nil {
-			return nil, err
-		}
-		total := b.total
 		for _, g := range groups {
-			r.Splits = append(r.Splits, &split.Split{
-				SnapshotID: snap.ID, Partition: b.partition, Bucket: b.number, TotalBuckets: &total,
-				BucketPath: cfg.FileIO.URI(cfg.Layout.BucketDir(path, b.number)),
-				Files:      g.files, RawConvertible: g.raw,
-			})
+			s, err := newSplit(cfg, p, b, g, snap.ID)
+			if err != nil {
+				return nil, err
+			}
+			r.Splits = append(r.Splits, s)
 		}
 	}
 	if req.Limit > 0 && p.exactByPartition {
@@ -124,6 +122,20 @@ func plan(ctx context.Context, cfg Config, req Request, snap *snapshot.Snapshot)
 		r.FilesLeft += len(s.Files)
 	}
 	return r, nil
+}
+
+// newSplit makes a split of a group of a bucket's files.
+func newSplit(cfg Config, p *pruning, b *bucketFiles, g group, snapshot int64) (*split.Split, error) {
+	path, err := p.partitions.Path(b.partition)
+	if err != nil {
+		return nil, err
+	}
+	total := b.total
+	return &split.Split{
+		SnapshotID: snapshot, Partition: b.partition, Bucket: b.number, TotalBuckets: &total,
+		BucketPath: cfg.FileIO.URI(cfg.Layout.BucketDir(path, b.number)),
+		Files:      g.files, RawConvertible: g.raw,
+	}, nil
 }
 
 // enough cuts splits down to some that surely hold limit rows: those that need

@@ -28,6 +28,7 @@ type pruning struct {
 	// exactByPartition: the predicate is nothing but partition columns, which
 	// planning judges exactly.
 	exactByPartition bool
+	level            func(level int32) bool // nil: any
 
 	mu         sync.Mutex
 	seen       map[string]*judged // partitions
@@ -53,6 +54,7 @@ func newPruning(cfg Config, req Request) *pruning {
 	p := &pruning{
 		cfg:        cfg,
 		partitions: layout.NewPartitioner(partition, cfg.Options.PartitionDefault, cfg.Options.PartitionLegacyName),
+		level:      req.Level,
 		seen:       map[string]*judged{},
 		evolutions: map[int64]*evolutions{},
 	}
@@ -142,6 +144,9 @@ func (p *pruning) inBucket(number, total int32) bool {
 // match is false when it has no matching row but may have versions of rows that
 // others depend on.
 func (p *pruning) file(ctx context.Context, e *manifest.Entry) (keep, match bool, err error) {
+	if p.level != nil && !p.level(e.File.Level) {
+		return false, false, nil
+	}
 	if p.value == nil && (p.buckets == nil || p.early) {
 		return true, true, nil
 	}

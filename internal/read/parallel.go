@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -171,7 +172,11 @@ func (s *scan) reserve(ctx context.Context, sp *split.Split) (release func(), er
 	if sp.RawConvertible {
 		need += perFile
 	} else {
-		for _, f := range sp.Files {
+		files := sp.Files
+		if sp.Change != nil {
+			files = slices.Concat(files, sp.Change.Before)
+		}
+		for _, f := range files {
 			need += min(blowUp*f.FileSize, perFile)
 		}
 	}

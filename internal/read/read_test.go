@@ -292,8 +292,6 @@ func TestOpenRefuses(t *testing.T) {
 	file := &datafile.Meta{FileName: "f.parquet"}
 	vector := splitOf(false, file)
 	vector.Deletions = []*split.DeletionFile{{Path: "dv-1"}}
-	stream := splitOf(false, file)
-	stream.Streaming = true
 	for name, c := range map[string]struct {
 		options map[string]string
 		req     Request
@@ -302,7 +300,6 @@ func TestOpenRefuses(t *testing.T) {
 		text    string
 	}{
 		"deletion vector": {nil, Request{}, vector, tarnerr.Unsupported, "f.parquet"},
-		"stream":          {nil, Request{}, stream, tarnerr.Unsupported, "streaming"},
 		"merge engine":    {map[string]string{"merge-engine": "aggregation"}, Request{}, splitOf(false), tarnerr.Unsupported, "aggregation"},
 		"no column":       {nil, Request{Columns: []string{"k", "nope"}}, splitOf(false), tarnerr.Invalid, "nope"},
 		"no sequence":     {map[string]string{"sequence.field": "nope"}, Request{}, splitOf(false), tarnerr.Invalid, "nope"},

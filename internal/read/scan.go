@@ -61,9 +61,6 @@ func Open(ctx context.Context, cfg Config, req Request, splits []*split.Split) (
 				return nil, tarnerr.New(tarnerr.Unsupported, "reading split", "deletion vectors", "file", sp.Files[i].FileName, "vectors", d.Path)
 			}
 		}
-		if sp.Streaming {
-			return nil, tarnerr.New(tarnerr.Unsupported, "reading split", "splits of streaming plans")
-		}
 	}
 	var r batch.Reader
 	if workers := min(req.Workers, len(splits)); workers > 1 {

@@ -32,7 +32,14 @@ func (s *scan) open(sp *split.Split) (batch.Reader, error) {
 		return nil, err
 	}
 	dir := s.cfg.Layout.BucketDir(partition, sp.Bucket)
-	if s.cfg.Files.Table.HasPrimaryKey() && !sp.RawConvertible {
+	switch {
+	case sp.Change != nil && sp.Streaming:
+		return s.openReplaced(dir, sp)
+	case sp.Change != nil:
+		return s.openDiff(dir, sp)
+	case sp.Streaming:
+		return s.openStreaming(dir, sp)
+	case s.cfg.Files.Table.HasPrimaryKey() && !sp.RawConvertible:
 		return s.openMerge(dir, sp.Files)
 	}
 	return s.openRaw(dir, sp)

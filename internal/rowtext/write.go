@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -25,7 +26,19 @@ type Writer interface {
 }
 
 // NewJSONL writes canonical JSON lines. With kind, batches carry types.KindColumn first.
-func NewJSONL(w io.Writer, fields []types.Field, kind bool) Writer {
+func NewJSONL(w io.Writer, fields []types.Field, kind bool) Writer { return newJSONL(w, fields, kind) }
+
+// NewStream writes the changes of snapshots as canonical JSON lines: first the
+// snapshot's number, then the kind, then the columns.
+func NewStream(w io.Writer, fields []types.Field) *Stream { return &Stream{newJSONL(w, fields, true)} }
+
+// Stream writes the changes of snapshots. Not safe for concurrent use.
+type Stream struct{ *jsonl }
+
+// Begin says which snapshot the batches that follow are of.
+func (s *Stream) Begin(snapshot int64) { s.snapshot = snapshot }
+
+func newJSONL(w io.Writer, fields []types.Field, kind bool) *jsonl {
 	j := &jsonl{w: bufio.NewWriterSize(w, 64<<10), fields: fields, kind: kind}
 	for i, f := range fields {
 		key := []byte{','}
@@ -43,6 +56,8 @@ type jsonl struct {
 	kind   bool
 	keys   [][]byte // `,"name":` of each column
 	line   []byte
+	// snapshot stands in front of the kind, 0 = not
+	snapshot int64
 }
 
 func (j *jsonl) Write(rec arrow.RecordBatch) error {
@@ -53,7 +68,12 @@ func (j *jsonl) Write(rec arrow.RecordBatch) error {
 	for i := range int(rec.NumRows()) {
 		line := j.line[:0]
 		if j.kind {
-			line = append(line, `{"_kind":"`...)
+			line = append(line, '{')
+			if j.snapshot > 0 {
+				line = append(line, `"_snapshot":`...)
+				line = append(strconv.AppendInt(line, j.snapshot, 10), ',')
+			}
+			line = append(line, `"_kind":"`...)
 			line = append(line, kindAt(rec, i)...)
 			line = append(line, '"')
 		} else if len(cols) == 0 {

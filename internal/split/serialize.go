@@ -23,6 +23,9 @@ func (s *Split) AppendBinary(dst []byte) ([]byte, error) {
 	if s.Part != nil {
 		return nil, tarnerr.New(tarnerr.Unsupported, op, "a piece of a file", "from", s.Part.From, "to", s.Part.To)
 	}
+	if s.Change != nil {
+		return nil, tarnerr.New(tarnerr.Unsupported, op, "a split of a change between two states")
+	}
 	sign := magic
 	dst = binary.BigEndian.AppendUint64(dst, uint64(sign))
 	dst = binary.BigEndian.AppendUint32(dst, Version)

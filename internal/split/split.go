@@ -21,7 +21,15 @@ type Split struct {
 	// Part is nil, or the rows of the only file that belong to the split. It is no
 	// part of the bytes: such a split stays in its process.
 	Part *Part
+	// Change is nil, or what makes the split one of a change between two states of
+	// the bucket: Files hold it as it is afterwards. It is no part of the bytes either.
+	// In streaming splits the rows of Before come as retractions, then those of Files;
+	// in others only rows that differ come.
+	Change *Change
 }
+
+// Change is what Files replace.
+type Change struct{ Before []*datafile.Meta }
 
 // Part is a run of rows of a file, To being the first behind them.
 type Part struct{ From, To int64 }
@@ -37,7 +45,7 @@ type DeletionFile struct {
 // that can be read side by side; any other split is the only piece of itself.
 func (s *Split) Pieces(rows int64) []*Split {
 	whole := []*Split{s}
-	if !s.RawConvertible || s.Deletions != nil || s.Part != nil || rows <= 0 {
+	if !s.RawConvertible || s.Deletions != nil || s.Part != nil || s.Streaming || rows <= 0 {
 		return whole
 	}
 	var out []*Split

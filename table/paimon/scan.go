@@ -28,30 +28,45 @@ type view struct {
 // view pins the schema of a scan and, where it asks for one, the snapshot.
 func (t *Table) view(ctx context.Context, scan table.Scan) (*view, error) {
 	const op = "preparing scan"
-	v := &view{Table: t, schema: t.schema}
+	t, err := t.underOptions(scan.Options)
+	if err != nil {
+		return nil, err
+	}
 	id := scan.SnapshotID
 	if id == 0 {
 		id = t.options.ScanSnapshotID
 	}
+	s := t.schema
+	var snap *snapshot.Snapshot
 	switch {
 	case scan.Limit < 0:
 		return nil, tarnerr.New(tarnerr.Invalid, op, "negative limit", "table", t.name, "limit", scan.Limit)
 	case id < 0:
 		return nil, tarnerr.New(tarnerr.Invalid, op, "snapshot ids begin with 1", "table", t.name, "snapshot", id)
+	case id > 0 && t.incremental():
+		return nil, tarnerr.New(tarnerr.Invalid, op, "a snapshot and a range of snapshots in one scan", "table", t.name, "snapshot", id)
 	case id > 0:
-		var err error
-		if v.snapshot, err = t.snapshots.Get(ctx, id); err != nil {
+		if snap, err = t.snapshots.Get(ctx, id); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", t.name)
 		}
-		if v.schema, err = t.schemaOf(ctx, v.snapshot); err != nil {
+		if s, err = t.schemaOf(ctx, snap); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", t.name)
 		}
 	}
-	var err error
-	if v.where, err = expr.Bind(scan.Where, v.schema.Fields); err != nil {
+	v, err := t.bind(scan, s)
+	if err == nil {
+		v.snapshot = snap
+	}
+	return v, err
+}
+
+// bind is the view of a scan under a schema.
+func (t *Table) bind(scan table.Scan, s *schema.Schema) (*view, error) {
+	where, err := expr.Bind(scan.Where, s.Fields)
+	if err != nil {
 		return nil, tarnerr.Trace("binding filter", err, "table", t.name)
 	}
-	return v, nil
+	return &view{Table: t, schema: s, where: where}, nil
 }
 
 // schemaOf is the schema of a snapshot under the options the table has now.
@@ -123,16 +138,27 @@ func (t *Table) Scan(ctx context.Context, scan table.Scan) (table.Reader, error)
 }
 
 func (v *view) plan(ctx context.Context, scan table.Scan) (*plan.Result, error) {
+	return v.planned(func(cfg plan.Config) (*plan.Result, error) {
+		req := plan.Request{Where: v.where, Snapshot: v.snapshot, Limit: scan.Limit}
+		if v.incremental() {
+			return v.between(ctx, cfg, req)
+		}
+		return plan.Plan(ctx, cfg, req)
+	})
+}
+
+// planned plans and tells of it.
+func (v *view) planned(do func(plan.Config) (*plan.Result, error)) (*plan.Result, error) {
 	c := v.components
 	manifests, err := v.reading()
 	if err != nil {
 		return nil, tarnerr.Trace("planning scan", err, "table", v.name)
 	}
 	start := c.Env.Now()
-	r, err := plan.Plan(ctx, plan.Config{
+	r, err := do(plan.Config{
 		FileIO: c.FileIO, Layout: v.place, Schema: v.schema, Options: v.options,
 		Schemas: v.schemas, Snapshots: v.snapshots, Manifests: manifests, Workers: c.Workers,
-	}, plan.Request{Where: v.where, Snapshot: v.snapshot, Limit: scan.Limit})
+	})
 	if err != nil {
 		return nil, tarnerr.Trace("planning scan", err, "table", v.name)
 	}

@@ -65,6 +65,8 @@ func (t *systemTable) Scan(ctx context.Context, scan table.Scan) (table.Reader, 
 	case scan.Kind:
 		return nil, tarnerr.New(tarnerr.Unsupported, op, "row kinds of a system table", "table", t.of.name).
 			WithHint("Its rows are all +I; leave the kind away.")
+	case len(scan.Options) > 0:
+		return nil, tarnerr.New(tarnerr.Unsupported, op, "dynamic options of a system table", "table", t.of.name)
 	case scan.Limit < 0:
 		return nil, tarnerr.New(tarnerr.Invalid, op, "negative limit", "table", t.of.name, "limit", scan.Limit)
 	case scan.SnapshotID < 0:
@@ -100,6 +102,10 @@ func (t *systemTable) Plan(context.Context, table.Scan) (*table.Plan, error) {
 
 func (t *systemTable) Read(context.Context, table.Scan, ...table.Split) (table.Reader, error) {
 	return nil, t.refuse("reading splits", "splits of a system table", "Use Scan.")
+}
+
+func (t *systemTable) Follow(context.Context, table.FollowOptions) (table.Follower, error) {
+	return nil, t.refuse("following table", "changes of a system table", "Follow the table itself.")
 }
 
 func (t *systemTable) NewBatchWrite(context.Context, table.WriteOptions) (table.BatchWrite, error) {

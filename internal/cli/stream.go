@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tarnlake/tarn/internal/rowtext"
+	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+func (a *app) tableStream() *cobra.Command {
+	var opts table.FollowOptions
+	var from, where string
+	var limit int64
+	var options []string
+	cmd := &cobra.Command{
+		Use:   "stream DB.TABLE",
+		Short: "Print a table's changes as they are committed",
+		Long: `Print what each snapshot changed, one JSON line per row: _snapshot, then _kind
+(+I, -U, +U, -D), then the columns. It goes on until --to, --limit or an interrupt,
+and then says on standard error where to go on.
+
+--from says where to begin:
+  7            with the changes of snapshot 7, as an earlier stream said
+  7-full       with the rows of snapshot 7, then what came after
+  earliest     with the oldest changes there are
+  latest       with what is committed from now on
+  latest-full  with the rows of the latest snapshot (default, unless the table's
+               option scan.mode says otherwise)
+  2024-01-31T12:00:00Z   with the first snapshot of that time or later
+
+Changes are those of the table's changelog (option changelog-producer), or the rows
+written where it has none.`,
+		Example: `  tarn table stream shop.orders --from earliest --to 20 --columns id,status
+  tarn table stream shop.orders --from 21 --where "status = 'PAID'"`,
+		Args: args(1, 1, "a table"),
+		RunE: func(cmd *cobra.Command, pos []string) (err error) {
+			if cmd.Flags().Changed("columns") && len(opts.Columns) == 0 {
+				return usage(errors.New("--columns names no column"))
+			}
+			if cmd.Flags().Changed("to") && opts.To < 1 {
+				return usage(fmt.Errorf("--to %d: ids begin at 1", opts.To))
+			}
+			if limit < 0 {
+				return usage(fmt.Errorf("--limit %d is negative", limit))
+			}
+			if opts.From, err = parseStart(from); err != nil {
+				return err
+			}
+			if opts.Options, err = keyValues(options); err != nil {
+				return err
+			}
+			if where != "" {
+				if opts.Where, err = sqltext.ParseWhere(where); err != nil {
+					return err
+				}
+			}
+			t, err := a.load(cmd.Context(), pos[0])
+			if err != nil {
+				return err
+			}
+			return a.stream(cmd.Context(), t, opts, limit)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "where to begin")
+	f.Int64Var(&opts.To, "to", 0, "last snapshot to print (0: go on)")
+	f.StringSliceVar(&opts.Columns, "columns", nil, "columns to print, in this order")
+	f.StringVar(&where, "where", "", "rows to print")
+	f.Int64Var(&limit, "limit", 0, "at most so many rows (0: all)")
+	f.DurationVar(&opts.Interval, "interval", 0, "time between two looks for a snapshot (default: the option continuous.discovery-interval)")
+	f.StringArrayVar(&options, "option", nil, "option of this read as key=value, repeatable")
+	return cmd
+}
+
+// parseStart reads the value of --from.
+func parseStart(text string) (table.Start, error) {
+	switch text {
+	case "":
+		return table.Start{}, nil
+	case "earliest":
+		return table.Start{Mode: table.StartEarliest}, nil
+	case "latest":
+		return table.Start{Mode: table.StartLatest}, nil
+	case "latest-full":
+		return table.Start{Mode: table.StartLatestFull}, nil
+	}
+	number, full := strings.CutSuffix(text, "-full")
+	if id, err := strconv.ParseInt(number, 10, 64); err == nil && id > 0 {
+		mode := table.StartAt
+		if full {
+			mode = table.StartFull
+		}
+		return table.Start{Mode: mode, Snapshot: id}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return table.Start{Mode: table.StartTime, Time: at}, nil
+	}
+	return table.Start{}, usage(fmt.Errorf("--from %q is no start", text))
+}
+
+// stream prints changes until their end, and then where to go on.
+func (a *app) stream(ctx context.Context, t table.Table, opts table.FollowOptions, limit int64) error {
+	fields, err := outputFields(t.Name(), t.Schema(), opts.Columns)
+	if err != nil {
+		return err
+	}
+	follow, err := t.Follow(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer follow.Close()
+	p := &printer{follow: follow, out: rowtext.NewStream(a.out, fields), left: limit, limited: limit > 0}
+	err = p.run(ctx)
+	if flushErr := p.out.Flush(); err == nil {
+		err = flushErr
+	}
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	if at := p.position; at > 0 {
+		fmt.Fprintf(a.errOut, "go on with --from %d\n", at)
+	}
+	return nil
+}
+
+// printer prints changes.
+type printer struct {
+	follow  table.Follower
+	out     *rowtext.Stream
+	left    int64 // rows to print where limited
+	limited bool
+	// position is the snapshot to go on with: the one whose rows are not all printed.
+	position int64
+}
+
+func (p *printer) run(ctx context.Context) error {
+	for {
+		c, err := p.follow.Next(ctx)
+		p.position = max(p.position, p.follow.Position())
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.position = c.Snapshot.ID
+		p.out.Begin(c.Snapshot.ID)
+		done, err := p.print(ctx, c.Rows)
+		if err != nil || done {
+			return err
+		}
+		p.position = p.follow.Position()
+		if err := p.out.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// print prints the rows of one snapshot; done when the limit is reached.
+func (p *printer) print(ctx context.Context, rows table.Reader) (done bool, err error) {
+	for {
+		rec, err := rows.Next(ctx)
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if p.limited && rec.NumRows() >= p.left {
+			rec = rec.NewSlice(0, p.left)
+			defer rec.Release()
+			return true, tarnerr.Trace("printing changes", p.out.Write(rec))
+		}
+		p.left -= rec.NumRows()
+		if err := p.out.Write(rec); err != nil {
+			return false, err
+		}
+	}
+}
