@@ -19,7 +19,7 @@ func rewritten(before, after []FileMeta) (size int64) {
 	return size
 }
 
-func deletions(metas []FileMeta) (n int64) {
+func deletionsOf(metas []FileMeta) (n int64) {
 	for _, m := range metas {
 		n += m.Deleted
 	}
@@ -69,7 +69,7 @@ func TestBudgetIsKept(t *testing.T) {
 			if most = max(most, n); n > opts.Budget {
 				t.Fatalf("seed %d, turn %d: %d bytes were rewritten, the budget is %d", seed, turn, n, opts.Budget)
 			}
-			if n > 0 && deletions(got) > 0 {
+			if n > 0 && deletionsOf(got) > 0 {
 				parts++
 			}
 			metas = got
@@ -86,11 +86,11 @@ func TestBudgetIsKept(t *testing.T) {
 			if d := differ(want, now); d != "" {
 				t.Fatalf("seed %d, turn %d: the table changed (-want +got):\n%s", seed, turn, d)
 			}
-			if deletions(metas) == 0 {
+			if deletionsOf(metas) == 0 {
 				break
 			}
 			if turn == 300 {
-				t.Fatalf("seed %d: %d deletions are left in %d manifests", seed, deletions(metas), len(metas))
+				t.Fatalf("seed %d: %d deletions are left in %d manifests", seed, deletionsOf(metas), len(metas))
 			}
 		}
 	}

@@ -64,13 +64,36 @@ func openContainer(data []byte, schemas *schemaCache) (*container, error) {
 // next returns the records of the next block, decompressed into dst, and how
 // many they are; more is false after the last block.
 func (f *container) next(cs *codecs, dst []byte) (records []byte, count int, more bool, err error) {
-	if f.pos >= len(f.data) {
+	start := f.pos
+	packed, n, more, err := f.nextPacked()
+	if err != nil || !more {
+		return nil, 0, false, err
+	}
+	records, count, err = f.unpack(cs, packed, n, dst)
+	return records, count, err == nil, tarnerr.Trace("reading block of Avro container", err, "offset", start)
+}
+
+// unpack decompresses a block of n records into dst.
+func (f *container) unpack(cs *codecs, packed []byte, n int64, dst []byte) (records []byte, count int, err error) {
+	if records, err = cs.unpack(f.codec, packed, dst); err != nil {
+		return nil, 0, err
+	}
+	if n < 0 || n > int64(len(records)) {
+		return nil, 0, tarnerr.New(tarnerr.Corrupt, "reading block of Avro container", "more records than bytes", "records", n)
+	}
+	return records, int(n), nil
+}
+
+// nextPacked returns the next block as it is stored, and how many records it says
+// it has; more is false after the last block.
+func (f *container) nextPacked() (packed []byte, n int64, more bool, err error) {
+	if !f.blocksLeft() {
 		return nil, 0, false, nil
 	}
 	start := f.pos
 	c := cursor{buf: f.data, pos: f.pos}
-	n := c.long()
-	packed := c.take(c.count())
+	n = c.long()
+	packed = c.take(c.count())
 	marker := c.take(markerSize)
 	if c.err != nil {
 		return nil, 0, false, tarnerr.Trace("reading block of Avro container", c.err, "offset", start)
@@ -79,14 +102,11 @@ func (f *container) next(cs *codecs, dst []byte) (records []byte, count int, mor
 		return nil, 0, false, tarnerr.New(tarnerr.Corrupt, "reading block of Avro container", "sync marker does not follow the block", "offset", start)
 	}
 	f.pos = c.pos
-	if records, err = cs.unpack(f.codec, packed, dst); err != nil {
-		return nil, 0, false, tarnerr.Trace("reading block of Avro container", err, "offset", start)
-	}
-	if n < 0 || n > int64(len(records)) {
-		return nil, 0, false, tarnerr.New(tarnerr.Corrupt, "reading block of Avro container", "more records than bytes", "records", n, "offset", start)
-	}
-	return records, int(n), true, nil
+	return packed, n, true, nil
 }
+
+// blocksLeft tells whether another block follows.
+func (f *container) blocksLeft() bool { return f.pos < len(f.data) }
 
 // Avro's own writers end a block as soon as its records have this many bytes.
 const blockSize = 64_000
@@ -113,9 +133,9 @@ func (w *containerWriter) begin(schema string) error {
 	return w.emit(append(head, w.marker[:]...))
 }
 
-// added notes that the caller has appended one record to records.
-func (w *containerWriter) added() error {
-	w.count++
+// added notes that the caller has appended records to records.
+func (w *containerWriter) added(n int) error {
+	w.count += int64(n)
 	if len(w.records) < blockSize {
 		return nil
 	}
@@ -131,12 +151,17 @@ func (w *containerWriter) flush() error {
 	if w.packed, err = w.codecs.pack(w.codec, w.records, w.packed[:0]); err != nil {
 		return err
 	}
-	head := appendLong(appendLong(make([]byte, 0, 20), w.count), int64(len(w.packed)))
+	n := w.count
 	w.records, w.count = w.records[:0], 0
-	if err := w.emit(head); err != nil {
+	return w.block(w.packed, n)
+}
+
+// block writes a block that is compressed already; none may be under construction.
+func (w *containerWriter) block(packed []byte, n int64) error {
+	if err := w.emit(appendLong(appendLong(make([]byte, 0, 20), n), int64(len(packed)))); err != nil {
 		return err
 	}
-	if err := w.emit(w.packed); err != nil {
+	if err := w.emit(packed); err != nil {
 		return err
 	}
 	return w.emit(w.marker[:])

@@ -205,32 +205,45 @@ func fileComesLast(schema *node) bool {
 
 // block appends the entries of one block that the filter takes.
 func (d *entryDecoder) block(c *cursor, count int, out []Entry) ([]Entry, error) {
-	s := &d.state
 	if d.filter.Partition == nil && d.filter.Bucket == nil && d.filter.Kind == nil {
 		// Most will be kept. The count is the writer's word, the bytes are there.
 		const leastBytes = 64
 		out = slices.Grow(out, min(count, len(c.buf)/leastBytes))
 	}
 	for range count {
-		s.Entry, s.refused, s.version = Entry{}, false, entryVersion
-		if !d.plan.entry.read(c, s) {
-			c.fail("manifest holds a null record")
+		took, err := d.one(c)
+		if err != nil {
+			return out, err
 		}
-		if c.err != nil {
-			return out, c.err
+		if took {
+			out = append(out, d.state.Entry)
 		}
-		if s.version != entryVersion {
-			return out, badVersion("manifest", s.version)
-		}
-		if s.refused || !d.takes(&s.Entry) {
-			continue
-		}
-		out = append(out, s.Entry)
 	}
+	return out, c.ended()
+}
+
+// one reads the next entry of a block; false when the filter refuses it.
+func (d *entryDecoder) one(c *cursor) (bool, error) {
+	s := &d.state
+	s.Entry, s.refused, s.version = Entry{}, false, entryVersion
+	if !d.plan.entry.read(c, s) {
+		c.fail("manifest holds a null record")
+	}
+	if c.err != nil {
+		return false, c.err
+	}
+	if s.version != entryVersion {
+		return false, badVersion("manifest", s.version)
+	}
+	return !s.refused && d.takes(&s.Entry), nil
+}
+
+// ended refuses a block of entries that goes on behind the last one.
+func (c *cursor) ended() error {
 	if c.pos != len(c.buf) {
-		return out, tarnerr.New(tarnerr.Corrupt, "decoding manifest", "bytes after the last record of a block", "bytes", len(c.buf)-c.pos)
+		return tarnerr.New(tarnerr.Corrupt, "decoding manifest", "bytes after the last record of a block", "bytes", len(c.buf)-c.pos)
 	}
-	return out, nil
+	return nil
 }
 
 func (d *entryDecoder) takes(e *Entry) bool {

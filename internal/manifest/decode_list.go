@@ -26,21 +26,24 @@ var listColumns = columns[listRow]{
 	"_MAX_ROW_ID":        func(c *cursor, n *node, m *listRow) { m.MaxRowID = c.optLong(n) },
 }
 
+// compileList resolves the schema of a manifest list.
+func compileList(schema *node) (*recordReader[listRow], error) {
+	known := columns[listRow]{}
+	for name, read := range listColumns {
+		known[name] = read
+	}
+	stats, err := statsReader(fieldNode(schema, "_PARTITION_STATS"), func(m *listRow) *datafile.Stats { return &m.PartitionStats })
+	if err != nil {
+		return nil, err
+	}
+	known["_PARTITION_STATS"] = stats
+	return compile(schema, known, "_VERSION", "_FILE_NAME", "_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES", "_PARTITION_STATS")
+}
+
 // decodeList reads a whole manifest list.
 func decodeList(cs *codecs, schemas *schemaCache, data []byte) ([]FileMeta, error) {
 	var out []FileMeta
-	err := decodeRecords(cs, schemas, data, func(schema *node) (*recordReader[listRow], error) {
-		known := columns[listRow]{}
-		for name, read := range listColumns {
-			known[name] = read
-		}
-		stats, err := statsReader(fieldNode(schema, "_PARTITION_STATS"), func(m *listRow) *datafile.Stats { return &m.PartitionStats })
-		if err != nil {
-			return nil, err
-		}
-		known["_PARTITION_STATS"] = stats
-		return compile(schema, known, "_VERSION", "_FILE_NAME", "_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES", "_PARTITION_STATS")
-	}, func(m *listRow) error {
+	err := decodeRecords(cs, schemas, data, compileList, func(m *listRow) error {
 		if m.version != entryVersion {
 			return badVersion("manifest list", m.version)
 		}
@@ -166,7 +169,7 @@ func decodeRecords[T any](cs *codecs, schemas *schemaCache, data []byte, compile
 	if err != nil {
 		return err
 	}
-	r, err := compile(f.schema)
+	r, err := compiledBy(schemas, f.schema, compile)
 	if err != nil {
 		return err
 	}

@@ -208,7 +208,7 @@ func sameBytes(t *testing.T, fio fileio.FileIO, file, schema string, n int, reco
 	}
 	for i := range n {
 		w.records = record(w.records, i)
-		if err := w.added(); err != nil {
+		if err := w.added(1); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -61,16 +61,25 @@ func Merge(ctx context.Context, s *Store, metas []FileMeta, opts MergeOptions) (
 // mergeGroup cancels what the manifests of a group add and delete again, and
 // keeps the deletions whose files lie elsewhere.
 func (s *Store) mergeGroup(ctx context.Context, metas []FileMeta) ([]FileMeta, error) {
-	var m Merger
-	for entries, err := range s.ReadManifests(ctx, metas, EntryFilter{}) {
+	sources, err := s.sources(ctx, metas)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := s.deletions(sources)
+	if err != nil {
+		return nil, err
+	}
+	w := s.newRoller()
+	for _, src := range sources {
+		if src.meta.Deleted == 0 && !gone.mayTouch(s, src.meta) {
+			err = s.take(ctx, w, src)
+		} else {
+			err = s.pick(ctx, w, src, gone.cancel)
+		}
 		if err != nil {
+			w.abort(ctx)
 			return nil, err
 		}
-		for _, e := range entries {
-			if err := m.Add(e); err != nil {
-				return nil, err
-			}
-		}
 	}
-	return s.WriteManifests(ctx, m.Entries())
+	return w.close(ctx)
 }

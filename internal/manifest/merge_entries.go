@@ -1,9 +1,5 @@
 package manifest
 
-import (
-	"github.com/tarnlake/tarn/tarnerr"
-)
-
 // Identity is [Entry.Identity] as a map key, without building a string for the
 // entries most tables have.
 type Identity struct {
@@ -53,7 +49,7 @@ func (m *Merger) Add(e Entry) error {
 		m.order[i] = Entry{}
 		delete(m.at, id)
 	default:
-		return tarnerr.New(tarnerr.Corrupt, "merging manifest entries", "file is added twice", "file", e.File.FileName, "bucket", e.Bucket, "level", e.File.Level)
+		return addedTwice(&e)
 	}
 	return nil
 }

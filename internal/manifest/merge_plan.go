@@ -2,13 +2,23 @@ package manifest
 
 import "math"
 
+// leastEntry is how many bytes an entry counts for at least when merges are
+// planned, however well it compresses: what merging takes in time and memory
+// goes by entries, too. Entries of real tables are about as large.
+const leastEntry = 80
+
+// weight is the size of a manifest as merges are planned by it.
+func weight(size, entries int64) int64 { return max(size, leastEntry*entries) }
+
+func (m *FileMeta) weight() int64 { return weight(m.FileSize, m.Added+m.Deleted) }
+
 // planFull decides whether to rewrite all manifests: when those that are small
 // or hold deletions have enough bytes. changed marks them.
 func planFull(metas []FileMeta, opts MergeOptions) (changed []bool, due bool) {
 	changed = make([]bool, len(metas))
 	var size int64
 	for i, m := range metas {
-		if changed[i] = m.Deleted > 0 || m.FileSize < opts.TargetSize; changed[i] {
+		if changed[i] = m.Deleted > 0 || m.weight() < opts.TargetSize; changed[i] {
 			size += m.FileSize
 		}
 	}
@@ -29,7 +39,7 @@ func planMinor(metas []FileMeta, opts MergeOptions) []group {
 	var size int64
 	from := 0
 	for i, m := range metas {
-		if size += m.FileSize; size < opts.TargetSize {
+		if size += m.weight(); size < opts.TargetSize {
 			continue
 		}
 		merge := i > from && size <= left
@@ -62,9 +72,9 @@ func planMinor(metas []FileMeta, opts MergeOptions) []group {
 // with every merge of the tail; but what stays is fewer than minCount.
 func planTail(metas []FileMeta, left int64, minCount int) int {
 	i := len(metas) - 1
-	sum := metas[i].FileSize
+	sum := metas[i].weight()
 	for ; i > 0; i-- {
-		next := metas[i-1].FileSize
+		next := metas[i-1].weight()
 		if sum+next > left || next > 2*sum && i+1 < minCount {
 			break
 		}
@@ -117,7 +127,7 @@ func (p *planPart) take(list []int, turn, limit int64, want func(i int) bool) (s
 	n := int64(len(list))
 	for k := range n {
 		i := list[((turn+k)%n+n)%n]
-		size := p.metas[i].FileSize
+		size := p.metas[i].weight()
 		if p.taken[i] || size > limit || !want(i) {
 			continue
 		}
@@ -126,15 +136,4 @@ func (p *planPart) take(list []int, turn, limit int64, want func(i int) bool) (s
 		limit -= size
 	}
 	return some
-}
-
-// chosen are the manifests taken, in the order of the list.
-func (p *planPart) chosen() []FileMeta {
-	var out []FileMeta
-	for i, m := range p.metas {
-		if p.taken[i] {
-			out = append(out, m)
-		}
-	}
-	return out
 }

@@ -14,14 +14,35 @@ const schemaCacheSize = 32
 // longer than to decode a small manifest. Safe for concurrent use; a nil cache
 // holds nothing.
 type schemaCache struct {
-	mu      sync.Mutex
-	nodes   map[string]*node
-	entries map[*node]*entryPlan
+	mu       sync.Mutex
+	nodes    map[string]*node
+	compiled map[*node]any // *entryPlan or *recordReader of a schema
 }
 
 func newSchemaCache() *schemaCache {
-	return &schemaCache{nodes: map[string]*node{}, entries: map[*node]*entryPlan{}}
+	own := ownSchemas()
+	return &schemaCache{
+		nodes:    map[string]*node{entrySchema(): own.entry, listSchema(): own.list, indexSchema(): own.index},
+		compiled: map[*node]any{own.entry: own.entryPlan, own.list: own.listReader, own.index: own.indexReader},
+	}
 }
+
+// ownSchemas are the schemas that stores write, parsed and compiled once: most of
+// what is read has been written by a store. They do not fail to parse.
+var ownSchemas = sync.OnceValue(func() (own struct {
+	entry, list, index *node
+	entryPlan          *entryPlan
+	listReader         *recordReader[listRow]
+	indexReader        *recordReader[indexRow]
+}) {
+	own.entry, _ = parseSchema([]byte(entrySchema()))
+	own.list, _ = parseSchema([]byte(listSchema()))
+	own.index, _ = parseSchema([]byte(indexSchema()))
+	own.entryPlan, _ = newEntryPlan(own.entry)
+	own.listReader, _ = compileList(own.list)
+	own.indexReader, _ = compileIndex(own.index)
+	return own
+})
 
 // node is the parsed form of a schema text.
 func (c *schemaCache) node(text []byte) (*node, error) {
@@ -46,6 +67,29 @@ func (c *schemaCache) node(text []byte) (*node, error) {
 	return n, nil
 }
 
+// compiledBy is what compile makes of a schema that node gave.
+func compiledBy[T any](c *schemaCache, n *node, compile func(*node) (*T, error)) (*T, error) {
+	if c == nil {
+		return compile(n)
+	}
+	c.mu.Lock()
+	p, ok := c.compiled[n].(*T)
+	c.mu.Unlock()
+	if ok {
+		return p, nil
+	}
+	p, err := compile(n)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.compiled) < schemaCacheSize {
+		c.compiled[n] = p
+	}
+	return p, nil
+}
+
 // entryPlan is a manifest's schema resolved against the columns known. Immutable.
 type entryPlan struct {
 	entry *recordReader[entryState]
@@ -55,24 +99,4 @@ type entryPlan struct {
 }
 
 // plan is the plan of a schema that node gave.
-func (c *schemaCache) plan(n *node) (*entryPlan, error) {
-	if c == nil {
-		return newEntryPlan(n)
-	}
-	c.mu.Lock()
-	p := c.entries[n]
-	c.mu.Unlock()
-	if p != nil {
-		return p, nil
-	}
-	p, err := newEntryPlan(n)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.entries) < schemaCacheSize {
-		c.entries[n] = p
-	}
-	return p, nil
-}
+func (c *schemaCache) plan(n *node) (*entryPlan, error) { return compiledBy(c, n, newEntryPlan) }

@@ -1,5 +1,7 @@
 package manifest
 
+import "sync"
+
 // The Avro schemas Paimon 1.4.2 writes, byte for byte as it embeds them.
 
 // statsSchema is a SimpleStats record named after the column that holds it.
@@ -13,7 +15,7 @@ func statsSchema(name string) string {
 const schemaHead = `{"type":"record","name":"record","namespace":"org.apache.paimon.avro.generated","fields":[`
 
 // entrySchema is the schema of manifests.
-func entrySchema() string {
+var entrySchema = sync.OnceValue(func() string {
 	return schemaHead +
 		`{"name":"_VERSION","type":"int"},` +
 		`{"name":"_KIND","type":"int"},` +
@@ -41,10 +43,10 @@ func entrySchema() string {
 		`{"name":"_EXTERNAL_PATH","type":["null","string"],"default":null},` +
 		`{"name":"_FIRST_ROW_ID","type":["null","long"],"default":null},` +
 		`{"name":"_WRITE_COLS","type":["null",{"type":"array","items":"string"}],"default":null}]}}]}`
-}
+})
 
 // listSchema is the schema of manifest lists.
-func listSchema() string {
+var listSchema = sync.OnceValue(func() string {
 	return schemaHead +
 		`{"name":"_VERSION","type":"int"},` +
 		`{"name":"_FILE_NAME","type":"string"},` +
@@ -59,10 +61,10 @@ func listSchema() string {
 		`{"name":"_MAX_LEVEL","type":["null","int"],"default":null},` +
 		`{"name":"_MIN_ROW_ID","type":["null","long"],"default":null},` +
 		`{"name":"_MAX_ROW_ID","type":["null","long"],"default":null}]}`
-}
+})
 
 // indexSchema is the schema of index manifests.
-func indexSchema() string {
+var indexSchema = sync.OnceValue(func() string {
 	return schemaHead +
 		`{"name":"_VERSION","type":"int"},` +
 		`{"name":"_KIND","type":"int"},` +
@@ -85,7 +87,7 @@ func indexSchema() string {
 		`{"name":"_INDEX_FIELD_ID","type":"int"},` +
 		`{"name":"_EXTRA_FIELD_IDS","type":["null",{"type":"array","items":"int"}],"default":null},` +
 		`{"name":"_INDEX_META","type":["null","bytes"],"default":null}]}],"default":null}]}`
-}
+})
 
 // Versions in the _VERSION column.
 const (

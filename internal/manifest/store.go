@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -46,6 +47,7 @@ type Store struct {
 	schemas *schemaCache
 	// rollEvery is after how many entries a writer looks at the size of a manifest.
 	rollEvery int64
+	decoded   atomic.Int64
 }
 
 // NewStore returns a store. Unsupported when it cannot write manifest.compression.
@@ -70,12 +72,9 @@ func NewStore(cfg Config) (*Store, error) {
 // ReadManifest reads the entries of a manifest that the filter takes, in order.
 func (s *Store) ReadManifest(ctx context.Context, meta FileMeta, filter EntryFilter) ([]Entry, error) {
 	path := s.cfg.Table.ManifestFile(meta.FileName)
-	data, err := fileio.ReadFile(ctx, s.cfg.FileIO, path)
+	data, err := s.read(ctx, path, meta.FileSize)
 	if err != nil {
-		return nil, tarnerr.Trace("reading manifest", err)
-	}
-	if err := checkSize(data, meta.FileSize); err != nil {
-		return nil, tarnerr.Trace("reading manifest", err, "path", path)
+		return nil, err
 	}
 	entries, err := s.decodeEntries(data, filter)
 	if err != nil {
@@ -83,6 +82,19 @@ func (s *Store) ReadManifest(ctx context.Context, meta FileMeta, filter EntryFil
 	}
 	return entries, nil
 }
+
+// read reads a manifest of a size, 0 = unknown.
+func (s *Store) read(ctx context.Context, path string, size int64) ([]byte, error) {
+	data, err := fileio.ReadFile(ctx, s.cfg.FileIO, path)
+	if err != nil {
+		return nil, tarnerr.Trace("reading manifest", err)
+	}
+	return data, tarnerr.Trace("reading manifest", checkSize(data, size), "path", path)
+}
+
+// Decoded is how many entries the store has decoded so far: what reading and
+// merging manifests costs.
+func (s *Store) Decoded() int64 { return s.decoded.Load() }
 
 // checkSize compares a file's length with what the place that names it says
 // (0 = nothing), which finds files that were cut at the end of a block.
@@ -115,6 +127,7 @@ func (s *Store) decodeEntries(data []byte, filter EntryFilter) ([]Entry, error) 
 			scratch = block // nothing of it is kept
 		}
 		c.buf, c.pos, c.visits = block, 0, 0
+		s.decoded.Add(int64(count))
 		if out, err = d.block(&c, count, out); err != nil {
 			return nil, err
 		}

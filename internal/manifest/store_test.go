@@ -274,21 +274,23 @@ func TestDamagedManifests(t *testing.T) {
 	}
 }
 
+// boxOf is a container of one block with one record.
+func boxOf(codec, schema string, record []byte) []byte {
+	var b bytes.Buffer
+	b.WriteString(containerMagic)
+	head := appendString(appendString(appendLong(nil, 2), schemaKey), schema)
+	head = append(appendString(appendString(head, codecKey), codec), 0)
+	b.Write(append(head, make([]byte, markerSize)...))
+	b.Write(append(appendLong(appendLong(nil, 1), int64(len(record))), record...))
+	b.Write(make([]byte, markerSize))
+	return b.Bytes()
+}
+
 func TestVersionsAndCodecs(t *testing.T) {
 	s, _ := newTestStore(t, func(c *Config) { c.Compression = "null" })
 	e := entryOf(t, Add, 0, 1)
 	record := appendEntry(nil, &e)
-	container := func(codec, schema string, records []byte) []byte {
-		var b bytes.Buffer
-		b.WriteString(containerMagic)
-		head := appendString(appendString(appendLong(nil, 2), schemaKey), schema)
-		head = append(appendString(appendString(head, codecKey), codec), 0)
-		b.Write(append(head, make([]byte, markerSize)...))
-		b.Write(append(appendLong(appendLong(nil, 1), int64(len(records))), records...))
-		b.Write(make([]byte, markerSize))
-		return b.Bytes()
-	}
-	if _, err := s.decodeEntries(container("null", entrySchema(), record), EntryFilter{}); err != nil {
+	if _, err := s.decodeEntries(boxOf("null", entrySchema(), record), EntryFilter{}); err != nil {
 		t.Fatal(err)
 	}
 	later := append(appendLong(nil, 3), record[1:]...)
@@ -298,19 +300,19 @@ func TestVersionsAndCodecs(t *testing.T) {
 		data []byte
 		want tarnerr.Kind
 	}{
-		"later version":  {container("null", entrySchema(), later), tarnerr.Unsupported},
-		"first version":  {container("null", entrySchema(), append(appendLong(nil, 1), record[1:]...)), tarnerr.Unsupported},
-		"bzip2":          {container("bzip2", entrySchema(), record), tarnerr.Unsupported},
+		"later version":  {boxOf("null", entrySchema(), later), tarnerr.Unsupported},
+		"first version":  {boxOf("null", entrySchema(), append(appendLong(nil, 1), record[1:]...)), tarnerr.Unsupported},
+		"bzip2":          {boxOf("bzip2", entrySchema(), record), tarnerr.Unsupported},
 		"Parquet":        {[]byte("PAR1…"), tarnerr.Unsupported},
 		"ORC":            {[]byte("ORC…"), tarnerr.Unsupported},
 		"text":           {[]byte("hello"), tarnerr.Corrupt},
-		"missing column": {container("null", missing, record), tarnerr.Corrupt},
-		"wrong type":     {container("null", wrongType, record), tarnerr.Corrupt},
-		"not a record":   {container("null", `"int"`, record), tarnerr.Corrupt},
-		"no JSON":        {container("null", `{`, record), tarnerr.Corrupt},
-		"unknown type":   {container("null", `{"type":"nothing"}`, record), tarnerr.Corrupt},
-		"one byte more":  {container("null", entrySchema(), append(bytes.Clone(record), 0)), tarnerr.Corrupt},
-		"endless":        {container("null", `{"type":"record","name":"r","fields":[{"name":"f","type":"r"}]}`, record), tarnerr.Corrupt},
+		"missing column": {boxOf("null", missing, record), tarnerr.Corrupt},
+		"wrong type":     {boxOf("null", wrongType, record), tarnerr.Corrupt},
+		"not a record":   {boxOf("null", `"int"`, record), tarnerr.Corrupt},
+		"no JSON":        {boxOf("null", `{`, record), tarnerr.Corrupt},
+		"unknown type":   {boxOf("null", `{"type":"nothing"}`, record), tarnerr.Corrupt},
+		"one byte more":  {boxOf("null", entrySchema(), append(bytes.Clone(record), 0)), tarnerr.Corrupt},
+		"endless":        {boxOf("null", `{"type":"record","name":"r","fields":[{"name":"f","type":"r"}]}`, record), tarnerr.Corrupt},
 	} {
 		if es, err := s.decodeEntries(c.data, EntryFilter{}); err == nil || tarnerr.KindOf(err) != c.want {
 			t.Errorf("%s: %d entries, %v, want %v", name, len(es), err, c.want)

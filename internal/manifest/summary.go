@@ -91,6 +91,51 @@ func (s *summary) addPartition(row binaryrow.Row) error {
 	return nil
 }
 
+// summaryOf takes over what a list says of a manifest; false when it does not say all.
+func (s *Store) summaryOf(m *FileMeta) (summary, bool) {
+	out := newSummary(s.cfg.Partition)
+	if m.MinBucket == nil || m.MaxBucket == nil || m.MinLevel == nil || m.MaxLevel == nil || len(m.PartitionStats.NullCounts) != len(out.types) {
+		return out, false
+	}
+	out.added, out.deleted, out.schemaID = m.Added, m.Deleted, m.SchemaID
+	out.minBucket, out.maxBucket, out.minLevel, out.maxLevel = *m.MinBucket, *m.MaxBucket, *m.MinLevel, *m.MaxLevel
+	if out.rowIDs = m.MinRowID != nil && m.MaxRowID != nil; out.rowIDs {
+		out.minRowID, out.maxRowID = *m.MinRowID, *m.MaxRowID
+	}
+	for i, t := range out.types {
+		n := m.PartitionStats.NullCounts[i]
+		if n == nil {
+			return out, false
+		}
+		out.nulls[i] = *n
+		var errMin, errMax error
+		out.min[i], errMin = m.PartitionStats.Min.Value(i, t)
+		out.max[i], errMax = m.PartitionStats.Max.Value(i, t)
+		if errMin != nil || errMax != nil {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// join adds what another summary has.
+func (s *summary) join(o *summary) {
+	s.added, s.deleted, s.schemaID = s.added+o.added, s.deleted+o.deleted, max(s.schemaID, o.schemaID)
+	s.minBucket, s.maxBucket = min(s.minBucket, o.minBucket), max(s.maxBucket, o.maxBucket)
+	s.minLevel, s.maxLevel = min(s.minLevel, o.minLevel), max(s.maxLevel, o.maxLevel)
+	s.rowIDs = s.rowIDs && o.rowIDs
+	s.minRowID, s.maxRowID = min(s.minRowID, o.minRowID), max(s.maxRowID, o.maxRowID)
+	for i, t := range s.types {
+		s.nulls[i] += o.nulls[i]
+		if v := o.min[i]; v != nil && (s.min[i] == nil || types.Compare(t, v, s.min[i]) < 0) {
+			s.min[i] = v
+		}
+		if v := o.max[i]; v != nil && (s.max[i] == nil || types.Compare(t, v, s.max[i]) > 0) {
+			s.max[i] = v
+		}
+	}
+}
+
 // meta describes the finished manifest.
 func (s *summary) meta(name string, size int64) (FileMeta, error) {
 	m := FileMeta{

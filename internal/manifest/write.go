@@ -35,13 +35,27 @@ type roller struct {
 
 func (s *Store) newRoller() *roller { return &roller{store: s} }
 
+// open begins a manifest where none is under construction.
+func (w *roller) open(ctx context.Context) error {
+	if w.file != nil {
+		return nil
+	}
+	f, err := w.store.create(ctx, w.store.cfg.Names.Manifest(), entrySchema())
+	if err != nil {
+		return tarnerr.Trace("writing manifest", err)
+	}
+	w.file, w.summary = f, newSummary(w.store.cfg.Partition)
+	return nil
+}
+
+// full reports that the manifest under construction has about the target size.
+func (w *roller) full() bool {
+	return weight(w.file.size, w.summary.entries()) >= w.store.cfg.TargetSize
+}
+
 func (w *roller) write(ctx context.Context, e *Entry) error {
-	if w.file == nil {
-		f, err := w.store.create(ctx, w.store.cfg.Names.Manifest(), entrySchema())
-		if err != nil {
-			return tarnerr.Trace("writing manifest", err)
-		}
-		w.file, w.summary = f, newSummary(w.store.cfg.Partition)
+	if err := w.open(ctx); err != nil {
+		return err
 	}
 	if e.File == nil {
 		return tarnerr.New(tarnerr.Internal, "writing manifest", "entry without a file")
@@ -50,10 +64,10 @@ func (w *roller) write(ctx context.Context, e *Entry) error {
 		return tarnerr.Trace("writing manifest", err, "file", e.File.FileName)
 	}
 	w.file.records = appendEntry(w.file.records, e)
-	if err := w.file.added(); err != nil {
+	if err := w.file.added(1); err != nil {
 		return tarnerr.Trace("writing manifest", err, "path", w.file.path)
 	}
-	if w.summary.entries()%w.store.rollEvery == 0 && w.file.size >= w.store.cfg.TargetSize {
+	if w.summary.entries()%w.store.rollEvery == 0 && w.full() {
 		return w.finish()
 	}
 	return nil
@@ -132,7 +146,7 @@ func (s *Store) writeWhole(ctx context.Context, name, schema string, n int, reco
 	}
 	for i := range n {
 		f.records = record(f.records, i)
-		if err := f.added(); err != nil {
+		if err := f.added(1); err != nil {
 			f.out.Abort()
 			return 0, tarnerr.Trace("writing Avro container", err, "path", f.path)
 		}
