@@ -32,6 +32,8 @@ func TestDefaults(t *testing.T) {
 			Trigger: 5, StopTrigger: 8, MaxSizeAmplification: 200, SizeRatio: 1, OffPeakStart: -1, OffPeakEnd: -1,
 			MinFileNum: 5, FileNumLimit: 100000,
 		},
+		Spill:  Spill{Enabled: true, MaxDisk: math.MaxInt64, MaxWriters: 10, Handles: 128, Compression: "zstd", ZstdLevel: 1},
+		Stream: Stream{Mode: "latest-full", Interval: 10 * time.Second, BetweenMode: "auto"},
 	}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
 		t.Error(d)
@@ -70,9 +72,9 @@ func TestParse(t *testing.T) {
 	want.PartitionExpiration, want.PartitionExpirationStrategy = 7*24*time.Hour, "update-time"
 	want.PartitionTimePattern, want.PartitionTimeFormatter = "$dt", "yyyyMMdd"
 	want.IgnoreEmptyCommit, want.NumLevels, want.ScanSnapshotID, want.WriteOnly = &yes, 4, 17, true
+	want.Stream.Mode = "from-snapshot"
 	want.Compaction.Trigger, want.Compaction.StopTrigger = 3, 6
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
-	want.Stream.Mode = "from-snapshot"
 		t.Error(d)
 	}
 	if got.TargetFileSize(true) != 1<<20 || got.CompressionAt(0) != "lz4" || got.CompressionAt(1) != "zstd" ||

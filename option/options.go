@@ -67,6 +67,7 @@ type Options struct {
 
 	WriteBufferSize int64
 	WriteOnly       bool
+	Spill           Spill
 	NumLevels       int // num-levels, else compaction trigger + 1
 	Compaction      Compaction
 
@@ -74,8 +75,8 @@ type Options struct {
 	SplitTargetSize   int64
 	SplitOpenFileCost int64
 	ScanSnapshotID    int64 // 0 when not set
-}
 	Stream            Stream
+}
 
 // TargetFileSize is target-file-size, by default 128 MB for tables with a
 // primary key and 256 MB for append tables.
@@ -182,6 +183,8 @@ func Parse(options map[string]string) (Options, error) {
 		o.NumLevels = r.int("num-sorted-run.compaction-trigger") + 1
 	}
 	o.Compaction = r.compaction()
+	o.Spill = r.spill()
+	o.Stream = r.stream()
 	if r.err == nil {
 		r.err = o.check(&r)
 	}
@@ -213,10 +216,10 @@ func (o *Options) check(r *reader) error {
 		{"manifest.target-file-size", o.ManifestTargetSize > 0, "it must be at least 1"},
 		{"target-file-size", o.targetFileSize > 0 || !r.set("target-file-size"), "it must be at least 1"},
 		{"commit.max-retries", o.CommitMaxRetries >= 0, "it must not be negative"},
+		{"continuous.discovery-interval", o.Stream.Interval > 0, "it must be longer than nothing"},
 		{"num-levels", o.NumLevels >= 1, "it must be at least 1"},
 		{"num-sorted-run.compaction-trigger", o.Compaction.Trigger >= 1, "it must be at least 1"},
 		{"data-file.prefix", o.DataFilePrefix != "" && !strings.ContainsAny(o.DataFilePrefix, "/\x00"), "it must be the beginning of a file name"},
-		{"continuous.discovery-interval", o.Stream.Interval > 0, "it must be longer than nothing"},
 		{"partition.default-name", o.PartitionDefault != "" && !strings.Contains(o.PartitionDefault, "/"), "it must be a directory name"},
 	} {
 		if !c.ok {
