@@ -27,7 +27,7 @@ var patterns = []Pattern{
 	{"file-index.", "", Harmless, "no index is written; a missing index changes no result"},
 	{"parquet.", "", Honoured, "compression, codec level, page size and rows, block size, dictionary; all others are kept and change no value"},
 	{"orc.", "", Harmless, "settings of the writer, and ORC is not written"},
-	{"avro.", "", Harmless, "Avro data files are refused by file.format"},
+	{"avro.", "", Honoured, "codec; all others are kept and change no value"},
 	{"metadata.iceberg.", "", Harmless, "the Iceberg face is refused by metadata.iceberg.storage"},
 }
 

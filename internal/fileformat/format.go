@@ -28,6 +28,8 @@ type File interface {
 	// Fields are the file's columns with the ids stored in it (-1 where there is
 	// none) and the logical types its physical ones stand for.
 	Fields() []types.Field
+	// RowCount is the number of rows, −1 where a format does not tell before all of
+	// the file is read.
 	RowCount() int64
 	// Read starts reading.
 	Read(ctx context.Context, req ReadRequest) (batch.Reader, error)
@@ -94,7 +96,7 @@ type Summary struct {
 // Min and Max are nil when there is no non-null value or the type has no order
 // in statistics (bytes, nested types, timestamps of more than 6 digits, geometry).
 // FLOAT and DOUBLE are ordered by Float.compare: −0.0 before 0.0, NaN last.
-// NullCount is −1 where Java has none: nested types.
+// NullCount is −1 where Java has none: nested types, but in Avro.
 type ColumnStats struct {
 	Min, Max  types.Value
 	NullCount int64

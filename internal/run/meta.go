@@ -52,7 +52,9 @@ func (s *FileSpec) layout() *fileLayout {
 		l.keys = append(l.keys, at)
 		l.keyFields = append(l.keyFields, types.KeyField(k))
 	}
-	l.modes = s.Stats.Modes(l.fields, thinKeys)
+	if l.modes = s.Stats.Modes(l.fields, thinKeys); l.keyed() && s.Format.Name() == "avro" {
+		l.modes = s.Stats.collected(l.fields)
+	}
 	return l
 }
 

@@ -21,11 +21,11 @@ type columnStats struct {
 func (s columnStats) none() bool { return s.min == nil && s.max == nil && s.nulls == nil }
 
 // keep cuts what the file's writer counted down to what mode keeps (Java:
-// SimpleColStatsCollector.convert). Nested columns have no statistics at all,
-// whatever the mode: Java looks them up in the footer by the name of the
-// column, which no leaf has. Opaque bytes have a null count only.
+// SimpleColStatsCollector.convert). Nested columns whose nulls were not counted
+// have no statistics at all, whatever the mode: Java looks them up in the footer
+// by the name of the column, which no leaf has. Opaque bytes have a null count only.
 func keep(mode StatsMode, t types.Type, s fileformat.ColumnStats) columnStats {
-	if t.IsNested() || mode.kind == modeNone {
+	if t.IsNested() && s.NullCount < 0 || mode.kind == modeNone {
 		return columnStats{}
 	}
 	nulls := s.NullCount

@@ -1,12 +1,15 @@
 package run
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/avro"
+	"github.com/tarnlake/tarn/internal/fileformat/parquet"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -58,6 +61,30 @@ func TestStatsModesOfColumns(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: %s, want %s", c.name, s, c.want)
 		}
+	}
+}
+
+// TestStatsModesOfAvro: in key tables, `_KEY_*` and system columns follow the
+// table's mode, and count.
+func TestStatsModesOfAvro(t *testing.T) {
+	key, value := types.Field{ID: 0, Name: "k", Type: types.Type{Root: types.Int}}, types.Field{ID: 1, Name: "v", Type: types.Type{Root: types.Int}}
+	spec := &FileSpec{Values: []types.Field{key, value}, Stats: StatsOptions{Mode: StatsFull, KeepFirstN: 2, PerColumn: map[string]StatsMode{"v": StatsCounts}}}
+	modes := func() string { return fmt.Sprint(spec.layout().modes) }
+	spec.Format = avro.New()
+	if got := modes(); got != "[full counts]" {
+		t.Errorf("append table: %s", got)
+	}
+	spec.Keys = spec.Values[:1]
+	if got := modes(); got != "[full full none none counts]" { // _KEY_k, _SEQUENCE_NUMBER, _VALUE_KIND, k, v
+		t.Errorf("key table: %s", got)
+	}
+	spec.Stats = StatsOptions{Mode: StatsNone, KeepFirstN: -1}
+	if got := modes(); got != "[none none none none none]" {
+		t.Errorf("without statistics: %s", got)
+	}
+	spec.Format = parquet.New()
+	if got := modes(); got != "[truncate(128) truncate(128) truncate(128) none none]" {
+		t.Errorf("in Parquet: %s", got)
 	}
 }
 
@@ -118,7 +145,8 @@ func TestKeep(t *testing.T) {
 		{"truncate leaves numbers", StatsTruncate(1), types.Type{Root: types.Int}, fileformat.ColumnStats{Min: int64(-500), Max: int64(500), NullCount: 2}, columnStats{int64(-500), int64(500), &n}},
 		{"no upper bound", StatsTruncate(3), str, fileformat.ColumnStats{Min: "a", Max: top, NullCount: 2}, columnStats{nulls: &n}},
 		{"all null", StatsFull, str, fileformat.ColumnStats{NullCount: 2}, columnStats{nulls: &n}},
-		{"nested", StatsFull, array, fileformat.ColumnStats{NullCount: 2}, columnStats{}},
+		{"nested, not counted", StatsFull, array, fileformat.ColumnStats{NullCount: -1}, columnStats{}},
+		{"nested, counted", StatsFull, array, fileformat.ColumnStats{NullCount: 2}, columnStats{nulls: &n}},
 		{"bytes", StatsFull, types.Type{Root: types.VarBinary}, fileformat.ColumnStats{Min: []byte{1}, Max: []byte{2}, NullCount: 2}, columnStats{nulls: &n}},
 	} {
 		got := keep(c.mode, c.t, c.in)

@@ -108,3 +108,22 @@ func (o StatsOptions) Modes(fields []types.Field, thinKeys []string) []StatsMode
 	}
 	return out
 }
+
+// collected gives the modes of the columns of a key table's file in a format
+// whose statistics Java collects row by row (Java: createStatsFactoriesForAvro):
+// `_KEY_*` and system columns are columns like the others and count like them.
+func (o StatsOptions) collected(fields []types.Field) []StatsMode {
+	out := make([]StatsMode, len(fields))
+	for i, f := range fields {
+		own, ok := o.PerColumn[f.Name]
+		switch {
+		case ok:
+			out[i] = own
+		case o.KeepFirstN >= 0 && i >= o.KeepFirstN:
+			out[i] = StatsNone
+		default:
+			out[i] = o.Mode
+		}
+	}
+	return out
+}

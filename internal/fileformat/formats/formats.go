@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/avro"
 	"github.com/tarnlake/tarn/internal/fileformat/orc"
 	"github.com/tarnlake/tarn/internal/fileformat/parquet"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -18,7 +19,9 @@ func ByName(name string) (fileformat.Format, error) {
 		return parquet.New(), nil
 	case "orc":
 		return orc.New(), nil
-	case "avro", "csv", "json", "text", "row", "blob", "lance", "vortex", "mosaic":
+	case "avro":
+		return avro.New(), nil
+	case "csv", "json", "text", "row", "blob", "lance", "vortex", "mosaic":
 		return nil, tarnerr.New(tarnerr.Unsupported, "choosing file format", "data files of this format cannot be read or written yet", "format", n).
 			WithHint("Set file.format to parquet.")
 	}

@@ -108,36 +108,12 @@ func (w *Writer) check(rec arrow.RecordBatch) error {
 	}
 	for i, c := range w.columns {
 		want, got := w.arrow.Field(i).Type, rec.Column(i).DataType()
-		if !sameLayout(want, got) {
+		if !fileformat.SameLayout(want, got) {
 			return tarnerr.New(tarnerr.Invalid, "writing Parquet file", "array does not have the column's type",
 				"column", c.column.name, "want", want, "got", got)
 		}
 	}
 	return nil
-}
-
-// sameLayout reports types whose arrays look alike: names, nullability and
-// metadata inside nested types do not count, nor does a timestamp's zone.
-func sameLayout(a, b arrow.DataType) bool {
-	if a.ID() != b.ID() {
-		return false
-	}
-	switch a := a.(type) {
-	case arrow.NestedType:
-		af, bf := a.Fields(), b.(arrow.NestedType).Fields()
-		if len(af) != len(bf) {
-			return false
-		}
-		for i := range af {
-			if !sameLayout(af[i].Type, bf[i].Type) {
-				return false
-			}
-		}
-		return true
-	case *arrow.TimestampType:
-		return a.Unit == b.(*arrow.TimestampType).Unit
-	}
-	return arrow.TypeEqual(a, b)
 }
 
 // take keeps the batch as long as the options allow, and encodes what waited
