@@ -224,20 +224,30 @@ func hashText(b []byte) int32 {
 // peak of them yields them, given the items in the order of their insertion. Bins of
 // more than eight in large tables, which Java turns into trees, are left as they are.
 func javaOrder[T any](items []T, peak int, hash func(T) int32) {
-	spread := func(v T) uint32 {
-		h := uint32(hash(v))
-		return h ^ h>>16
-	}
+	sortBins(items, tableSize(items, peak, hash), hash)
+}
+
+// spread is the hash as a HashMap uses it.
+func spread(hash int32) uint32 { return uint32(hash) ^ uint32(hash)>>16 }
+
+func sortBins[T any](items []T, size uint32, hash func(T) int32) {
+	slices.SortStableFunc(items, func(a, b T) int {
+		return int(spread(hash(a))&(size-1)) - int(spread(hash(b))&(size-1))
+	})
+}
+
+// tableSize is how long the table becomes that items are put in.
+func tableSize[T any](items []T, peak int, hash func(T) int32) uint32 {
 	size, in := uint32(16), [64]uint8{}
 	for i := range max(len(items), peak) {
 		if i < len(items) && size < 64 {
 			// A ninth item in a bin makes a small table grow.
-			bin := spread(items[i]) & (size - 1)
+			bin := spread(hash(items[i])) & (size - 1)
 			if in[bin]++; in[bin] > 8 {
 				size *= 2
 				clear(in[:])
 				for _, v := range items[:i+1] {
-					in[spread(v)&(size-1)]++
+					in[spread(hash(v))&(size-1)]++
 				}
 			}
 		}
@@ -246,12 +256,10 @@ func javaOrder[T any](items []T, peak int, hash func(T) int32) {
 			if size <= 64 {
 				clear(in[:])
 				for _, v := range items[:min(i+1, len(items))] {
-					in[spread(v)&(size-1)]++
+					in[spread(hash(v))&(size-1)]++
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(items, func(a, b T) int {
-		return int(spread(a)&(size-1)) - int(spread(b)&(size-1))
-	})
+	return size
 }

@@ -67,7 +67,6 @@ func (f *nestedPartialUpdate) Fold(mem memory.Allocator, sources []arrow.Array, 
 				t.add(row)
 			}
 		}
-		t.order()
 		t.done = append(t.done, t.refs...)
 		if t.null {
 			out.valid.null(out.n)
@@ -101,15 +100,15 @@ type composedTable struct {
 
 	refs   []batch.Ref
 	null   bool
-	merged bool // at holds the rows, whose keys have the hashes given
-	at     map[string]int
-	hashes []int32
+	at     map[string]int // where the row of a key begins, in a merge
+	hashes []int32        // of the keys of the rows
+	size   uint32         // of Java's table of keys
 	spare  []batch.Ref
 	done   []batch.Ref // the rows of all groups
 }
 
 func (t *composedTable) set(rows []batch.Ref, null bool) {
-	t.refs, t.null, t.merged = t.refs[:0], null, false
+	t.refs, t.null = t.refs[:0], null
 	for _, r := range rows {
 		if t.rows.at(r) {
 			r = whole
@@ -128,15 +127,16 @@ func (t *composedTable) add(rows []batch.Ref) {
 		}
 		t.put(r, func(int) batch.Ref { return r })
 	}
+	t.order()
 }
 
 // addBeneath folds what is there into rows.
 func (t *composedTable) addBeneath(rows []batch.Ref) {
-	t.order()
 	before := append([]batch.Ref(nil), t.refs...)
 	t.set(rows, false)
 	t.begin()
 	t.addComposed(before)
+	t.order()
 }
 
 func (t *composedTable) addComposed(refs []batch.Ref) {
@@ -149,6 +149,9 @@ func (t *composedTable) addComposed(refs []batch.Ref) {
 
 // put folds a row of the key that row key has into the table.
 func (t *composedTable) put(key batch.Ref, member func(m int) batch.Ref) {
+	if uint32(len(t.hashes)) > t.size/4*3 {
+		t.size *= 2 // HashMap.computeIfAbsent looks before it puts
+	}
 	form := t.code.row(key)
 	i, ok := t.at[string(form)]
 	if !ok {
@@ -167,34 +170,28 @@ func (t *composedTable) put(key batch.Ref, member func(m int) batch.Ref) {
 	}
 }
 
-// begin makes the rows that are there rows of a merge, each key once.
+// begin makes the rows that are there the first of a merge, each key once.
 func (t *composedTable) begin() {
-	if t.merged {
-		return
-	}
 	t.spare = append(t.spare[:0], t.refs...)
-	t.refs, t.hashes, t.merged = t.refs[:0], t.hashes[:0], true
+	t.refs, t.hashes, t.size = t.refs[:0], t.hashes[:0], 16
 	clear(t.at)
 	t.addComposed(t.spare)
 }
 
-// order brings merged rows into the order of Java's HashMap.
+// order ends a merge: the rows are brought into the order of Java's HashMap, which is
+// another one each time.
 func (t *composedTable) order() {
-	if !t.merged {
-		return
-	}
 	rows := make([]int, len(t.hashes))
 	for i := range rows {
-		rows[i] = i
+		rows[i] = len(rows) - 1 - i // and puts in front of a bin
 	}
-	javaOrder(rows, 0, func(i int) int32 { return t.hashes[i] })
+	sortBins(rows, t.size, func(i int) int32 { return t.hashes[i] })
 	if !slices.IsSorted(rows) {
 		t.spare = append(t.spare[:0], t.refs...)
 		for i, from := range rows {
 			copy(t.refs[i*t.stride:(i+1)*t.stride], t.spare[from*t.stride:])
 		}
 	}
-	t.merged = false
 }
 
 // structs makes the column of the rows of all groups.

@@ -44,6 +44,18 @@ final class Requests {
             reply.set("compactions", Trees.play(request));
             return;
         }
+        if (cmd.equals("aggregate")) {
+            reply.set("groups", Aggregates.fold(request));
+            return;
+        }
+        if (cmd.equals("sketch")) {
+            reply.put("bytes", Aggregates.sketch(request));
+            return;
+        }
+        if (cmd.equals("estimate")) {
+            reply.put("estimate", Aggregates.estimate(request));
+            return;
+        }
         try (Warehouse warehouse = new Warehouse(Json.need(request, "warehouse"))) {
             switch (cmd) {
                 case "read" -> rows(request, reply, new Reading(warehouse).read(Query.of(request, null)));

@@ -24,6 +24,10 @@
  *   <li>{@code read} with splits: reads these instead of planning.
  *   <li>{@code trees}: options, steps (add: a file; full) → compactions: what Java's compaction of a
  *       bucket would merge and move, one list per step that is no add. No warehouse.
+ *   <li>{@code aggregate}: function, type, options, groups (lists of op, value) → groups, each with
+ *       value or error. No warehouse.
+ *   <li>{@code sketch}: kind, from, step, count, lgK, pack, compact, ordered → bytes, hex. No warehouse.
+ *   <li>{@code estimate}: kind, bytes → estimate. No warehouse.
  *   <li>{@code version} → paimon, java.
  * </ul>
  */
