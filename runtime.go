@@ -21,6 +21,8 @@ import (
 	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/spill"
+	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/table/paimon"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -39,6 +41,11 @@ type Config struct {
 	// Memory is the budget in bytes of all tables together: write buffers, merges
 	// and planning. 0 = DefaultMemory.
 	Memory int64
+	// SpillDir is a directory of this machine for what does not fit Memory: rows
+	// that wait to be written. Processes may share it; each removes what is its own
+	// when it ends, and what those left that were killed. Without it rows that do not
+	// fit become data files early, more and smaller ones.
+	SpillDir string
 	// Workers is how much is done side by side; 0 = the number of CPUs.
 	Workers int
 	// Durability is when a local commit counts as done; fileio.Fsync when left out.
@@ -81,6 +88,9 @@ type Runtime struct {
 	cfg    Config
 	events *event.Listener
 	memory *budget.Budget
+	// writers are all writers under memory; temporary is where they spill, nil when nowhere.
+	writers   *write.Pool
+	temporary *spill.Store
 	// metadata keeps manifests, which every plan and commit reads again. Its share
 	// of Config.Memory is not part of the budget that others reserve from.
 	metadata *layer.Store
@@ -122,6 +132,10 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 	}
 	share := min(cfg.Memory/16, 32<<20)
 	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory - share), metadata: layer.NewStore(share), commits: commit.NewGroups()}
+	rt.writers = write.NewPool(rt.memory)
+	if cfg.SpillDir != "" {
+		rt.temporary = spill.OpenStore(cfg.SpillDir, c.Env)
+	}
 	if c.Logger != nil {
 		rt.events = event.Tee(c.Listener, event.Slog(c.Logger))
 		if c.Listener == nil || c.Listener.StorageCall == nil {
@@ -157,6 +171,8 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 		Env:       rt.cfg.Components.Env,
 		Alloc:     rt.cfg.Components.Allocator,
 		Budget:    rt.memory,
+		Pool:      rt.writers,
+		Spill:     rt.temporary,
 		Events:    rt.events,
 		Workers:   rt.cfg.Workers,
 		Groups:    rt.commits,
@@ -213,6 +229,11 @@ func (rt *Runtime) Close() error {
 		return nil
 	}
 	rt.commits.Close()
+	if rt.temporary != nil {
+		if err := rt.temporary.Close(); err != nil {
+			return tarnerr.Trace("closing runtime", err)
+		}
+	}
 	if used := rt.memory.Used(); used != 0 {
 		return tarnerr.New(tarnerr.Invalid, "closing runtime", "readers or writers are still open", "bytes", used).
 			WithHint("Close every reader and write before the runtime.")

@@ -10,19 +10,18 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/binaryrow"
-	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/merge"
-	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// Config is what a writer needs. Everything but Budget, Workers, Listener and
-// Mem must be given.
+// Config is what a writer needs. Everything but Pool, Spill, Workers,
+// Listener and Mem must be given.
 type Config struct {
 	Table    string // full name, for events and errors
 	FileIO   fileio.FileIO
@@ -32,7 +31,8 @@ type Config struct {
 	Format   fileformat.Format
 	Restore  Restorer // what the buckets hold already
 	Env      env.Env
-	Budget   *budget.Budget // nil: the write buffer alone bounds the memory
+	Pool     *Pool        // of all writers under one budget; nil: the write buffer alone bounds the memory
+	Spill    *spill.Store // nil: full buffers are flushed
 	Mem      memory.Allocator
 	Workers  int // goroutines of a flush; 0 and 1 flush on the caller's
 	Listener *event.Listener
@@ -41,21 +41,16 @@ type Config struct {
 // settings are the table options a writer honours, resolved.
 type settings struct {
 	option.Options
-	engine         merge.Engine
-	targetFileSize int64
+	engine merge.Engine
 	// ordered: buckets of append tables number their rows on from what they hold.
 	ordered bool
-	stats   run.StatsOptions
 }
 
 func settingsOf(s *schema.Schema, o option.Options) (settings, error) {
 	const op = "opening writer"
-	set := settings{Options: o, targetFileSize: o.TargetFileSize(s.HasPrimaryKey())}
+	set := settings{Options: o}
 	var err error
 	if set.engine, err = merge.ParseEngine(o.MergeEngine); err != nil {
-		return set, tarnerr.Trace(op, err)
-	}
-	if set.stats, err = statsOptions(s, &o); err != nil {
 		return set, tarnerr.Trace(op, err)
 	}
 	// Java numbers on unless a write-only table does not keep append order.
@@ -77,25 +72,6 @@ func boolOption(options map[string]string, key string, otherwise bool) (bool, er
 		return false, tarnerr.New(tarnerr.Invalid, "opening writer", "no such truth value", key, v).WithHint("Set %s to true or false.", key)
 	}
 	return b, nil
-}
-
-// statsOptions resolves what statistics level-0 files keep.
-func statsOptions(s *schema.Schema, o *option.Options) (run.StatsOptions, error) {
-	out := run.StatsOptions{KeepFirstN: o.StatsKeepFirstNColumns, Dense: o.StatsDense, PerColumn: map[string]run.StatsMode{}}
-	var err error
-	if out.Mode, err = run.ParseStatsMode(o.StatsModeAt(0)); err != nil {
-		return out, err
-	}
-	for _, f := range s.Fields {
-		text, ok := o.ColumnStatsMode(f.Name)
-		if !ok {
-			continue
-		}
-		if out.PerColumn[f.Name], err = run.ParseStatsMode(text); err != nil {
-			return out, tarnerr.Trace("reading option", err, "column", f.Name)
-		}
-	}
-	return out, nil
 }
 
 // Bucket names one bucket of one partition.

@@ -27,8 +27,15 @@ const flushRows = 16 << 10
 // empties the buffer. The last flush before a commit finishes the files of append
 // tables too.
 func (w *Writer) flush(ctx context.Context, last bool) error {
-	if w.buffer.rows() == 0 {
+	if w.buffer.rows() == 0 && len(w.runs) == 0 {
 		return nil
+	}
+	lanes, merging, err := w.readyRuns(ctx, w.cfg.Workers)
+	if merging != nil {
+		defer merging.Release()
+	}
+	if err != nil {
+		return tarnerr.Trace("flushing write buffer", err, "table", w.cfg.Table)
 	}
 	if err := w.buffer.join(); err != nil {
 		return err
@@ -36,7 +43,7 @@ func (w *Writer) flush(ctx context.Context, last bool) error {
 	rows := w.buffer.byGroup(len(w.router.groups))
 	var active []int
 	for g, r := range rows {
-		if len(r) > 0 {
+		if len(r) > 0 || w.spilledRows(g) > 0 {
 			active = append(active, g)
 		}
 	}
@@ -47,26 +54,25 @@ func (w *Writer) flush(ctx context.Context, last bool) error {
 	w.spec.Encoding.Hold = w.hold(len(active), last)
 	var keys *loaded
 	if w.keyed {
-		var err error
 		if keys, err = w.order.load(w.buffer.chunks); err != nil {
 			return err
 		}
 	}
-	lanes := min(w.cfg.Workers, len(active))
-	eg, laneCtx := errgroup.WithContext(ctx)
 	next := make(chan int, len(active))
 	for _, g := range active {
 		next <- g
 	}
 	close(next)
-	for range lanes {
+	eg, laneCtx := errgroup.WithContext(ctx)
+	for range min(lanes, len(active)) {
 		eg.Go(func() error {
-			var scratch []item
+			l := w.newLane()
+			defer l.close()
 			for g := range next {
 				if err := laneCtx.Err(); err != nil {
 					return tarnerr.Wrap(tarnerr.Unavailable, "flushing write buffer", err)
 				}
-				if err := w.flushGroup(laneCtx, w.router.groups[g], rows[g], keys, last, &scratch); err != nil {
+				if err := w.flushGroup(laneCtx, g, rows[g], keys, last, l); err != nil {
 					return err
 				}
 			}
@@ -76,10 +82,7 @@ func (w *Writer) flush(ctx context.Context, last bool) error {
 	if err := eg.Wait(); err != nil {
 		return tarnerr.Trace("flushing write buffer", err, "table", w.cfg.Table)
 	}
-	w.buffer.reset()
-	if w.reserved != nil {
-		w.reserved.Release()
-	}
+	w.drop()
 	return w.closeLargest(ctx)
 }
 
@@ -104,20 +107,26 @@ func (w *Writer) hold(buckets int, last bool) int64 {
 	return holdGathered
 }
 
-func (w *Writer) flushGroup(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, last bool, scratch *[]item) error {
+func (w *Writer) flushGroup(ctx context.Context, number int, rows []batch.Ref, keys *loaded, last bool, l *lane) error {
 	start := w.cfg.Env.Now()
+	g := w.router.groups[number]
 	before := len(g.files)
-	out := len(rows)
+	spilled := w.parts(l, number)
+	in := int64(len(rows)) + w.spilledRows(number)
+	out := in
 	var err error
-	if w.keyed {
-		out, err = w.flushKeyed(ctx, g, rows, keys, scratch)
-	} else {
-		err = w.flushAppend(ctx, g, rows)
+	switch {
+	case w.keyed && len(spilled) > 0:
+		out, err = w.flushMerged(ctx, g, spilled, rows, keys, l)
+	case w.keyed:
+		out, err = w.flushKeyed(ctx, g, rows, keys, l)
+	default:
+		err = w.flushAppend(ctx, g, spilled, rows)
 		if err == nil && last {
 			err = w.finish(ctx, g)
 		}
 	}
-	w.told(g, g.files[before:], int64(len(rows)), int64(out), start, err)
+	w.told(g, g.files[before:], in, out, start, err)
 	return err
 }
 
@@ -134,8 +143,8 @@ func (w *Writer) told(g *group, files []*datafile.Meta, in, out int64, start tim
 
 // flushKeyed writes one bucket of a key table: sorted, each key once, as a
 // sorted run of its own (INV-WRITE-2). It returns the number of rows written.
-func (w *Writer) flushKeyed(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, scratch *[]item) (int, error) {
-	places := keys.sorted(rows, scratch)
+func (w *Writer) flushKeyed(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, l *lane) (int64, error) {
+	places := keys.sorted(rows, &l.scratch)
 	base := g.sequence
 	g.sequence += int64(len(rows)) // rows that lost have used their numbers too (INV-WRITE-1)
 	asm := newAssembler(w)
@@ -161,6 +170,30 @@ func (w *Writer) flushKeyed(ctx context.Context, g *group, rows []batch.Ref, key
 		}
 		places = places[n:]
 	}
+	return w.closeRun(ctx, g, out)
+}
+
+// flushMerged is flushKeyed of a bucket that has spilled.
+func (w *Writer) flushMerged(ctx context.Context, g *group, runs []batch.Reader, rows []batch.Ref, keys *loaded, l *lane) (int64, error) {
+	if len(rows) > 0 {
+		runs = append(runs, &buffered{w: w, rows: rows, places: keys.sorted(rows, &l.scratch), base: g.sequence, step: w.blockRows})
+		g.sequence += int64(len(rows))
+	}
+	asm := newAssembler(w)
+	out := run.NewRollingWriter(w.spec, g.dir, 0)
+	err := each(ctx, w.merged(runs), func(rec arrow.RecordBatch) error {
+		file := asm.fileColumns(rec)
+		defer file.Release()
+		return out.Write(ctx, file)
+	})
+	if err != nil {
+		return 0, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
+	}
+	return w.closeRun(ctx, g, out)
+}
+
+// closeRun finishes the files of a sorted run and returns the number of their rows.
+func (w *Writer) closeRun(ctx context.Context, g *group, out *run.RollingWriter) (int64, error) {
 	files, err := out.Close(ctx)
 	if err != nil {
 		return 0, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
@@ -170,7 +203,7 @@ func (w *Writer) flushKeyed(ctx context.Context, g *group, rows []batch.Ref, key
 	for _, f := range files {
 		written += f.RowCount
 	}
-	return int(written), nil
+	return written, nil
 }
 
 // assembler makes batches of file columns out of buffered rows.
@@ -223,13 +256,18 @@ func (a *assembler) sequence(places []uint32, base int64) arrow.Array {
 
 // flushAppend writes the rows of one bucket of an append table in their order.
 // The file stays open, so that files grow to their target size over flushes.
-func (w *Writer) flushAppend(ctx context.Context, g *group, rows []batch.Ref) error {
+func (w *Writer) flushAppend(ctx context.Context, g *group, spilled []batch.Reader, rows []batch.Ref) error {
 	if g.open == nil {
 		g.open = run.NewRollingWriter(w.spec, g.dir, g.sequence)
 	}
 	write := func(rec arrow.RecordBatch) error {
 		defer rec.Release()
 		return g.open.Write(ctx, rec)
+	}
+	for _, r := range spilled {
+		if err := each(ctx, r, func(rec arrow.RecordBatch) error { return g.open.Write(ctx, rec) }); err != nil {
+			return err
+		}
 	}
 	for step := flushRows; len(rows) > 0; {
 		if n := together(rows); n >= min(largeRows, len(rows)) {

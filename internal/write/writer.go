@@ -13,10 +13,10 @@ import (
 	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
-	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -43,11 +43,21 @@ type Writer struct {
 	fileSchema *arrow.Schema
 	keyColumns []int
 
+	// turn is taken by each call, and by others of the pool who make this writer
+	// give way. What follows belongs to who has it.
+	turn     chan struct{}
+	pool     *Pool
 	buffer   buffer
-	reserved *budget.Reservation // nil without a budget
+	reserved *budget.Reservation // nil before the first row and without a budget
 	scratch  []uint32
 	failed   error
 	closed   bool
+
+	// What is on disk, the oldest first; its columns; rows of a block.
+	runs        []*spilled
+	spillSchema *arrow.Schema
+	blockRows   int
+	codec       *spill.Codec
 }
 
 // New starts a writer. It does no I/O.
@@ -61,7 +71,13 @@ func New(cfg Config) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{cfg: cfg, set: set, fields: s.Fields, keyed: s.HasPrimaryKey()}
+	w := &Writer{
+		cfg: cfg, set: set, fields: s.Fields, keyed: s.HasPrimaryKey(), turn: make(chan struct{}, 1), pool: cfg.Pool,
+		codec: spill.NewCodec(set.Spill.Compression, set.Spill.ZstdLevel),
+	}
+	if w.pool == nil {
+		w.pool = &Pool{}
+	}
 	if set.Bucket < 1 && (w.keyed || set.Bucket != -1) {
 		return nil, tarnerr.New(tarnerr.Unsupported, "opening writer", "dynamic and postponed buckets", "bucket", set.Bucket).
 			WithHint("Create the table with a fixed number of buckets: bucket=N with N of at least 1.")
@@ -85,7 +101,9 @@ func New(cfg Config) (*Writer, error) {
 			return nil, err
 		}
 	}
-	w.newSpec()
+	if err := w.newSpec(); err != nil {
+		return nil, tarnerr.Trace("opening writer", err)
+	}
 	if err := w.layOutFiles(); err != nil {
 		return nil, err
 	}
@@ -93,6 +111,9 @@ func New(cfg Config) (*Writer, error) {
 		return nil, err
 	}
 	w.buffer.mem = cfg.Mem
+	if err := w.layOutSpills(); err != nil {
+		return nil, err
+	}
 	return w, nil
 }
 
@@ -168,20 +189,15 @@ func (w *Writer) newOrder() error {
 	return err
 }
 
-func (w *Writer) newSpec() {
-	s, set := w.cfg.Schema, &w.set
-	w.spec = &run.FileSpec{
-		FileIO: w.cfg.FileIO, Format: w.cfg.Format, Env: w.cfg.Env, Mem: w.cfg.Mem,
-		Values: s.Fields, Thin: set.ThinMode && w.keyed,
-		SchemaID: s.ID, Level: 0, Source: datafile.Append, Stats: set.stats,
-		Encoding: fileformat.WriteOptions{
-			Compression: set.CompressionAt(0), ZstdLevel: set.ZstdLevel, Options: s.Options,
-		},
-		TargetSize: set.targetFileSize, Names: layout.NewNamer(w.cfg.Env), Prefix: set.DataFilePrefix, Ending: w.cfg.Format.Name(),
+func (w *Writer) newSpec() error {
+	spec, err := run.SpecOf(w.cfg.Schema, &w.cfg.Options, 0, datafile.Append)
+	if err != nil {
+		return err
 	}
-	if w.keyed {
-		w.spec.Keys = s.Select(s.TrimmedPrimaryKeys())
-	}
+	spec.FileIO, spec.Format, spec.Env, spec.Mem = w.cfg.FileIO, w.cfg.Format, w.cfg.Env, w.cfg.Mem
+	spec.Names, spec.Ending = layout.NewNamer(w.cfg.Env), w.cfg.Format.Name()
+	w.spec = &spec
+	return nil
 }
 
 func (w *Writer) bufferSchema() (*arrow.Schema, error) {
@@ -194,6 +210,10 @@ func (w *Writer) bufferSchema() (*arrow.Schema, error) {
 // Write takes a batch, which is borrowed for the call; see the package's
 // contract on columns and kinds at [table.BatchWrite].
 func (w *Writer) Write(ctx context.Context, rec arrow.RecordBatch) error {
+	if err := w.enter(ctx); err != nil {
+		return err
+	}
+	defer w.leave(ctx)
 	if err := w.usable("writing batch"); err != nil {
 		return err
 	}
@@ -281,11 +301,11 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 		return nil
 	}
 	if w.buffer.rows() > 0 && w.buffer.bytes+n > w.set.WriteBufferSize {
-		if err := w.flush(ctx, false); err != nil {
+		if err := w.makeRoom(ctx); err != nil {
 			return err
 		}
 	}
-	if err := w.reserve(ctx, n); err != nil {
+	if err := w.pool.grow(ctx, w, n, w.giveWayItself); err != nil {
 		return err
 	}
 	var err error
@@ -299,37 +319,38 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 // flush of it.
 func (w *Writer) capacity() int64 {
 	most := max(1, w.set.WriteBufferSize)
-	if w.cfg.Budget != nil {
-		most = min(most, w.cfg.Budget.Limit()/2)
+	if b := w.pool.budget; b != nil {
+		most = min(most, b.Limit()/2)
 	}
 	return most
 }
 
-// reserve takes n bytes of the budget, flushing when they are not free.
-func (w *Writer) reserve(ctx context.Context, n int64) error {
-	if w.cfg.Budget == nil {
-		return nil
+// makeRoom empties the buffer.
+func (w *Writer) makeRoom(ctx context.Context) error {
+	_, err := w.giveWay(ctx)
+	if err == nil {
+		err = w.failed
 	}
-	if w.reserved != nil && w.reserved.TryGrow(n) {
-		return nil
+	return err
+}
+
+// giveWayItself is giveWay of the writer whose own rows need the memory.
+func (w *Writer) giveWayItself(ctx context.Context) (bool, error) {
+	gave, err := w.giveWay(ctx)
+	if err == nil {
+		err = w.failed
 	}
-	if w.buffer.rows() > 0 {
-		if err := w.flush(ctx, false); err != nil {
-			return err
-		}
-	}
-	if w.reserved == nil {
-		r, err := w.cfg.Budget.Reserve(ctx, n)
-		w.reserved = r
-		return tarnerr.Trace("buffering rows", err)
-	}
-	return tarnerr.Trace("buffering rows", w.reserved.Grow(ctx, n))
+	return gave, err
 }
 
 // Prepare flushes and returns a message per bucket that gained files since the
 // last Prepare, in the order the buckets were first written to. The files belong
 // to the messages from then on.
 func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer w.leave(ctx)
 	if err := w.usable("preparing commit"); err != nil {
 		return nil, err
 	}
@@ -354,6 +375,14 @@ func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 // Abort drops what is buffered and removes the files that no Prepare has handed
 // over. The writer can go on only when it had not failed.
 func (w *Writer) Abort(ctx context.Context) error {
+	if err := w.enter(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	defer w.exit()
+	return w.abort(ctx)
+}
+
+func (w *Writer) abort(ctx context.Context) error {
 	w.drop()
 	var first error
 	var paths []string
@@ -379,19 +408,32 @@ func (w *Writer) Abort(ctx context.Context) error {
 
 // Close frees the writer's memory. Files not handed over by Prepare are removed.
 func (w *Writer) Close() error {
+	ctx := context.Background()
+	if err := w.enter(ctx); err != nil {
+		return err
+	}
+	defer w.exit()
 	if w.closed {
 		return nil
 	}
-	err := w.Abort(context.Background())
+	err := w.abort(ctx)
 	w.closed = true
 	return err
 }
 
-func (w *Writer) drop() {
+// empty frees the memory of the buffer.
+func (w *Writer) empty() {
 	w.buffer.reset()
 	if w.reserved != nil {
 		w.reserved.Release()
+		w.pool.note(w)
 	}
+}
+
+// drop gives up the rows that are in no data file.
+func (w *Writer) drop() {
+	w.empty()
+	w.dropRuns()
 }
 
 func (w *Writer) usable(op string) error {

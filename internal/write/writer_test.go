@@ -243,7 +243,7 @@ func TestBudget(t *testing.T) {
 	f := newFixture(t, keyTable(nil))
 	defer f.alloc.AssertSize(t, 0)
 	b := budget.New(32 << 10)
-	f.cfg.Budget = b
+	f.cfg.Pool = NewPool(b)
 	w := f.writer()
 	var values [][]types.Value
 	for r := range 2000 {
@@ -425,11 +425,6 @@ func TestUnsupportedBuckets(t *testing.T) {
 	f := newFixture(t, keyTable(nil))
 	f.cfg.Options.Bucket = -1
 	if _, err := New(f.cfg); tarnerr.KindOf(err) != tarnerr.Unsupported {
-		t.Errorf("%v", err)
-	}
-	f.cfg.Options.Bucket = 1
-	f.cfg.Options.MergeEngine = "aggregation"
-	if _, err := New(f.cfg); tarnerr.KindOf(err) != tarnerr.Unsupported || !strings.Contains(err.Error(), "aggregation") {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,16 +10,22 @@ import (
 	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/spill"
+	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/table"
 )
 
-// Components are what tables of one catalog share. All but Events, Groups,
-// Publisher and Keep must be set.
+// Components are what tables of one catalog share. All but Pool, Spill, Events,
+// Groups, Publisher and Keep must be set.
 type Components struct {
-	FileIO  fileio.FileIO
-	Env     env.Env
-	Alloc   memory.Allocator
-	Budget  *budget.Budget
+	FileIO fileio.FileIO
+	Env    env.Env
+	Alloc  memory.Allocator
+	Budget *budget.Budget
+	// Pool is the writers under Budget; nil = each knows itself alone.
+	Pool *write.Pool
+	// Spill is where write buffers go when memory is short; nil = to data files.
+	Spill   *spill.Store
 	Events  *event.Listener
 	Workers int // work done side by side
 	// Groups let commits of all tables of a process to one and the same table queue

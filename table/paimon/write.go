@@ -54,10 +54,13 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 		restore = write.NewRestorer(t.snapshots, manifests)
 	}
 	c := t.components
+	if c.Pool == nil {
+		c.Pool = write.NewPool(c.Budget)
+	}
 	w.writer, err = write.New(write.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
 		Format: format, Restore: restore, Env: c.Env,
-		Budget: c.Budget, Mem: c.Alloc, Workers: c.Workers, Listener: c.Events,
+		Pool: c.Pool, Spill: c.Spill, Mem: c.Alloc, Workers: c.Workers, Listener: c.Events,
 	})
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)

@@ -1,0 +1,229 @@
+package write
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/tarnlake/tarn/internal/budget"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// Pool is the writers of all tables of a process under its one memory budget.
+// When that is full, the buffers that were left alone the longest give way, by
+// spilling or flushing, whoever asks for the memory. Safe for concurrent use.
+//
+// Whoever waits for the budget holds nothing of it, and whoever is done with a
+// call while others wait gives way at its end: so writers cannot wait for each
+// other.
+type Pool struct {
+	budget *budget.Budget
+
+	mu      sync.Mutex
+	clock   uint64
+	members map[*Writer]*member
+}
+
+// member is what the pool knows of a writer.
+type member struct {
+	held int64  // bytes of its buffer
+	last uint64 // when it last grew, in calls of the pool
+}
+
+// NewPool makes the pool of a budget, of which there is one.
+func NewPool(b *budget.Budget) *Pool {
+	p := &Pool{budget: b, members: map[*Writer]*member{}}
+	b.OnWait(func(ctx context.Context) bool {
+		gave, err := p.evict(ctx, nil)
+		return gave && err == nil
+	})
+	return p
+}
+
+// grow takes n more bytes for the buffer of w, whose turn it is. Before it waits,
+// own makes w itself give way; it reports false when it cannot.
+func (p *Pool) grow(ctx context.Context, w *Writer, n int64, own func(context.Context) (bool, error)) error {
+	const op = "buffering rows"
+	if p.budget == nil {
+		return nil
+	}
+	for w.reserved == nil || !w.reserved.TryGrow(n) {
+		if w.reserved == nil {
+			if r, ok := p.budget.TryReserve(n); ok {
+				w.reserved = r
+				break
+			}
+		}
+		gave, err := p.evict(ctx, w)
+		if err == nil && !gave {
+			gave, err = own(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if !gave {
+			return tarnerr.Trace(op, p.wait(ctx, w, n))
+		}
+	}
+	p.note(w)
+	return nil
+}
+
+func (p *Pool) wait(ctx context.Context, w *Writer, n int64) (err error) {
+	if w.reserved == nil {
+		w.reserved, err = p.budget.Reserve(ctx, n)
+	} else {
+		err = w.reserved.Grow(ctx, n)
+	}
+	p.note(w)
+	return err
+}
+
+// note keeps what w holds now.
+func (p *Pool) note(w *Writer) {
+	if p.budget == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.reserved == nil || w.reserved.Size() == 0 {
+		delete(p.members, w)
+		return
+	}
+	m := p.members[w]
+	if m == nil {
+		m = &member{}
+		p.members[w] = m
+	}
+	p.clock++
+	m.held, m.last = w.reserved.Size(), p.clock
+}
+
+// evict makes one of the writers give way, other than w, if w is not the one to
+// do so itself. It reports false when none can: they have nothing, or are at work
+// and will find at its end that others wait.
+func (p *Pool) evict(ctx context.Context, w *Writer) (bool, error) {
+	for _, victim := range p.victims(w) {
+		if victim == w {
+			return false, nil
+		}
+		if !victim.tryEnter() {
+			continue
+		}
+		gave, err := victim.giveWay(ctx)
+		victim.exit()
+		if gave || err != nil {
+			return gave, err
+		}
+	}
+	return false, nil
+}
+
+// share is which part of the budget makes a buffer worth more than its age.
+const share = 16
+
+// victims are the writers in the order they are to give way: of those that hold a
+// good part of the budget the one that grew longest ago, then the largest. w comes
+// last of its kind, for it grows now.
+func (p *Pool) victims(w *Writer) []*Writer {
+	type entry struct {
+		w *Writer
+		member
+	}
+	p.mu.Lock()
+	all := make([]entry, 0, len(p.members))
+	for v, m := range p.members {
+		all = append(all, entry{v, *m})
+	}
+	p.mu.Unlock()
+	large := func(e entry) bool { return e.held >= p.budget.Limit()/share }
+	slices.SortFunc(all, func(a, b entry) int {
+		switch {
+		case large(a) != large(b):
+			if large(a) {
+				return -1
+			}
+			return 1
+		case !large(a):
+			if c := cmp.Compare(b.held, a.held); c != 0 {
+				return c
+			}
+		case (a.w == w) != (b.w == w):
+			if b.w == w {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.last, b.last)
+	})
+	out := make([]*Writer, len(all))
+	for i, e := range all {
+		out[i] = e.w
+	}
+	return out
+}
+
+// enter takes the turn of a writer: a call of its owner, or an eviction.
+func (w *Writer) enter(ctx context.Context) error {
+	select {
+	case w.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for an eviction of the write buffer", ctx.Err(), "table", w.cfg.Table)
+	}
+}
+
+func (w *Writer) tryEnter() bool {
+	select {
+	case w.turn <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *Writer) exit() { <-w.turn }
+
+// leave ends a call of the owner. Who holds memory that others wait for gives way
+// now, for nobody knows when the next call comes.
+func (w *Writer) leave(ctx context.Context) {
+	for {
+		held := w.reserved != nil && w.reserved.Size() > 0
+		if held && w.pool.budget.Contended() {
+			w.giveWay(context.WithoutCancel(ctx))
+			w.exit()
+			return
+		}
+		w.exit()
+		// One may have begun to wait in between and found this writer at work.
+		if !held || !w.pool.budget.Contended() || !w.tryEnter() {
+			return
+		}
+	}
+}
+
+// giveWay frees the memory of the buffer, if it holds any. A writer that fails by
+// it tells its owner with the next call.
+func (w *Writer) giveWay(ctx context.Context) (bool, error) {
+	if w.failed != nil || w.closed || w.buffer.rows() == 0 {
+		return false, nil
+	}
+	if w.spills() {
+		err := w.spill(ctx)
+		if err == nil {
+			return true, nil
+		}
+		if ctx.Err() != nil { // nothing is lost yet
+			return false, err
+		}
+		w.warn("spilling write buffer", err)
+	}
+	w.fail(w.flush(context.WithoutCancel(ctx), false))
+	return true, nil
+}

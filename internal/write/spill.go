@@ -1,0 +1,275 @@
+package write
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/spill"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// spilled is a buffer on disk: the rows of one bucket after the other, in key
+// tables a sorted run of each.
+type spilled struct {
+	file  *spill.File
+	parts []part // by group; later groups have none
+}
+
+// part is where the rows of one group lie.
+type part struct{ first, rows int64 }
+
+func (s *spilled) part(g int) part {
+	if g < len(s.parts) {
+		return s.parts[g]
+	}
+	return part{}
+}
+
+// spills reports that a full buffer goes to disk rather than to data files.
+func (w *Writer) spills() bool {
+	o := &w.set.Spill
+	if w.cfg.Spill == nil || !o.Enabled || w.spilledBytes() >= o.MaxDisk {
+		return false
+	}
+	if w.keyed || o.ForAppend || len(w.runs) > 0 {
+		return true
+	}
+	// Files of so few buckets stay open and grow from flush to flush.
+	return len(w.router.groups) > o.MaxWriters
+}
+
+func (w *Writer) spilledBytes() int64 {
+	var n int64
+	for _, r := range w.runs {
+		n += r.file.Size()
+	}
+	return n
+}
+
+const (
+	// maxSpillBlock is how many bytes of rows make a block of a spill file, where the
+	// memory allows as much.
+	maxSpillBlock = 512 << 10
+	minSpillBlock = 8 << 10
+)
+
+// sizeBlocks says how many rows of the buffer make a block.
+func (w *Writer) sizeBlocks() {
+	size := min(maxSpillBlock, max(minSpillBlock, w.capacity()/32))
+	perRow := max(1, w.buffer.bytes/int64(max(1, w.buffer.rows())))
+	n := int(min(8192, max(16, size/perRow)))
+	if len(w.runs) > 0 { // blocks are as large when runs are merged
+		n = min(n, w.blockRows)
+	}
+	w.blockRows = n
+}
+
+// spill writes the buffer to a temporary file and empties it. When it fails the
+// buffer is as it was.
+func (w *Writer) spill(ctx context.Context) error {
+	start := w.cfg.Env.Now()
+	n := w.buffer.rows()
+	size, err := w.trySpill(ctx)
+	w.cfg.Listener.Emit(event.SpillEnd{
+		Table: w.cfg.Table, Rows: int64(n), Bytes: size, Elapsed: w.cfg.Env.Now().Sub(start), Err: err,
+	})
+	return tarnerr.Trace("spilling write buffer", err, "table", w.cfg.Table)
+}
+
+func (w *Writer) trySpill(ctx context.Context) (int64, error) {
+	if err := w.buffer.join(); err != nil {
+		return 0, err
+	}
+	rows := w.buffer.byGroup(len(w.router.groups))
+	var active []int
+	for g, r := range rows {
+		if len(r) > 0 {
+			active = append(active, g)
+		}
+	}
+	if err := w.restore(ctx, active); err != nil {
+		return 0, err
+	}
+	var places [][]uint32
+	if w.keyed {
+		var err error
+		if places, err = w.sortGroups(rows, active); err != nil {
+			return 0, err
+		}
+	}
+	out, err := w.cfg.Spill.Create(ctx, w.codec)
+	if err != nil {
+		return 0, err
+	}
+	w.sizeBlocks()
+	p := &packer{w: w, out: out, most: w.blockRows}
+	s := &spilled{parts: make([]part, len(rows))}
+	for _, g := range active {
+		s.parts[g].first = p.rows
+		if w.keyed {
+			base := w.router.groups[g].sequence
+			for _, at := range places[g] {
+				p.refs = append(p.refs, rows[g][at])
+				p.sequence = append(p.sequence, base+int64(at))
+				if err = p.more(ctx); err != nil {
+					break
+				}
+			}
+		} else {
+			for _, r := range rows[g] {
+				p.refs = append(p.refs, r)
+				if err = p.more(ctx); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			break
+		}
+		s.parts[g].rows = p.rows - s.parts[g].first
+	}
+	if err == nil {
+		err = p.cut(ctx)
+	}
+	if err != nil {
+		out.Abort()
+		return 0, err
+	}
+	if s.file, err = out.Close(); err != nil {
+		return 0, err
+	}
+	if w.keyed {
+		for _, g := range active { // rows that lost have used their numbers too (INV-WRITE-1)
+			w.router.groups[g].sequence += int64(len(rows[g]))
+		}
+	}
+	w.runs = append(w.runs, s)
+	w.empty()
+	return s.file.Size(), nil
+}
+
+// sortGroups sorts the rows of each group and merges those of one key, side by side.
+func (w *Writer) sortGroups(rows [][]batch.Ref, active []int) ([][]uint32, error) {
+	keys, err := w.order.load(w.buffer.chunks)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]uint32, len(rows))
+	lanes := min(w.cfg.Workers, len(active))
+	return out, batch.SideBySide(lanes, lanes, func(lane int) error {
+		var scratch []item
+		for i := lane; i < len(active); i += lanes {
+			g := active[i]
+			out[g] = keys.sorted(rows[g], &scratch)
+		}
+		return nil
+	})
+}
+
+// packer makes blocks of buffered rows.
+type packer struct {
+	w        *Writer
+	out      *spill.Writer
+	most     int
+	refs     []batch.Ref
+	sequence []int64 // of key tables
+	rows     int64   // packed and waiting
+}
+
+// more counts a row that was added and writes a block when there are enough.
+func (p *packer) more(ctx context.Context) error {
+	if p.rows++; len(p.refs) < p.most {
+		return nil
+	}
+	return p.cut(ctx)
+}
+
+// cut writes what waits.
+func (p *packer) cut(ctx context.Context) error {
+	for step := len(p.refs); len(p.refs) > 0; {
+		if err := ctx.Err(); err != nil {
+			return tarnerr.Wrap(tarnerr.Unavailable, "spilling write buffer", err)
+		}
+		n := min(step, len(p.refs))
+		rec, err := p.gather(n)
+		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
+			step = n / 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = p.out.Write(rec)
+		rec.Release()
+		if err != nil {
+			return err
+		}
+		p.refs = p.refs[:copy(p.refs, p.refs[n:])]
+		if p.sequence != nil {
+			p.sequence = p.sequence[:copy(p.sequence, p.sequence[n:])]
+		}
+	}
+	return nil
+}
+
+func (p *packer) gather(n int) (arrow.RecordBatch, error) {
+	b := &p.w.buffer
+	rec, err := batch.Gather(batch.Recycled(p.w.cfg.Mem), b.schema, b.chunks, nil, p.refs[:n])
+	if err != nil || !p.w.keyed {
+		return rec, err
+	}
+	defer rec.Release()
+	return p.w.withSequence(rec, p.sequence[:n]), nil
+}
+
+// withSequence puts sequence numbers behind buffer columns. The caller releases
+// the result.
+func (w *Writer) withSequence(rec arrow.RecordBatch, numbers []int64) arrow.RecordBatch {
+	buf := memory.NewResizableBuffer(batch.Recycled(w.cfg.Mem))
+	buf.Resize(arrow.Int64Traits.BytesRequired(len(numbers)))
+	copy(arrow.Int64Traits.CastFromBytes(buf.Bytes()), numbers)
+	data := array.NewData(arrow.PrimitiveTypes.Int64, len(numbers), []*memory.Buffer{nil, buf}, nil, 0, 0)
+	buf.Release()
+	column := array.NewInt64Data(data)
+	data.Release()
+	defer column.Release()
+	cols := append(append(make([]arrow.Array, 0, w.spillSchema.NumFields()), rec.Columns()...), column)
+	return array.NewRecordBatch(w.spillSchema, cols, rec.NumRows())
+}
+
+// layOutSpills fixes the columns of spilled rows: those of the buffer and, in key
+// tables, the sequence number behind them.
+func (w *Writer) layOutSpills() error {
+	w.spillSchema = w.buffer.schema
+	if !w.keyed {
+		return nil
+	}
+	s, err := types.ArrowSchema([]types.Field{types.SequenceNumberField()})
+	if err != nil {
+		return err
+	}
+	w.spillSchema = arrow.NewSchema(append(w.buffer.schema.Fields(), s.Fields()...), nil)
+	return nil
+}
+
+// dropRuns removes what was spilled. What cannot be removed goes with the
+// directory of the process.
+func (w *Writer) dropRuns() {
+	for _, r := range w.runs {
+		if err := r.file.Remove(); err != nil {
+			w.warn("removing temporary file", err)
+		}
+	}
+	w.runs = nil
+}
+
+func (w *Writer) warn(doing string, err error) {
+	w.cfg.Listener.Emit(event.Warning{Table: w.cfg.Table, Doing: doing, Err: err})
+}
