@@ -68,7 +68,8 @@ type plainGroup struct {
 
 // openPlain lets DuckDB read files below the directory that uri names, if it is
 // one of this machine and memory suffices. The statements that do so come in the
-// order given.
+// order given. Footers are kept in DuckDB's memory while it has room: each query
+// needs them twice, and the files never change.
 func openPlain(uri string, memory int64, threads int) (p *plainFiles, settings []string) {
 	p = &plainFiles{least: leastPlainRows, threads: threads, known: map[knownFile]string{}, texts: map[string]string{}}
 	if fileio.Scheme(uri) == "file" && memory >= leastPlainMemory && memory/int64(threads) >= perThreadPlainMemory {
@@ -79,7 +80,7 @@ func openPlain(uri string, memory int64, threads int) (p *plainFiles, settings [
 			}
 		}
 	}
-	return p, append(settings, "SET GLOBAL enable_external_access = false")
+	return p, append(settings, "SET GLOBAL parquet_metadata_cache = true", "SET GLOBAL enable_external_access = false")
 }
 
 // patterns are what DuckDB takes a path for a pattern by, and what no path has.
@@ -267,11 +268,20 @@ func plainField(have []types.Field, want types.Field, oneSchema bool) int {
 	return i
 }
 
-// plainColumn selects a column of a file as the table's. DuckDB's reader gives
-// microseconds where we have milliseconds, and TIME as one with a zone; a cast to
-// the type that a column has already costs nothing.
+// plainColumn selects a column of a file as the table's. It says no more than it
+// has to: DuckDB binds the text of each query twice.
 func plainColumn(name string, want types.Field) string {
-	return "CAST(" + quoteName(name) + " AS " + castName(want.Type) + ") AS " + quoteName(want.Name)
+	out := quoteName(name)
+	switch want.Type.Root {
+	case types.Time, types.Timestamp, types.TimestampLTZ:
+		// DuckDB's reader gives microseconds where we have milliseconds, and TIME as one with a zone.
+		out = "CAST(" + out + " AS " + castName(want.Type) + ")"
+	default:
+		if name == want.Name {
+			return out
+		}
+	}
+	return out + " AS " + quoteName(want.Name)
 }
 
 // plainTypes reports columns that DuckDB's reader gives just as our table
@@ -350,7 +360,11 @@ func (s *scan) text(number int64) string {
 		} else {
 			b.WriteByte('(')
 		}
-		b.WriteString("SELECT " + g.columns + " FROM read_parquet([")
+		columns := g.columns
+		if s.counted {
+			columns = "1"
+		}
+		b.WriteString("SELECT " + columns + " FROM read_parquet([")
 		for k, path := range g.paths {
 			if k > 0 {
 				b.WriteString(", ")
@@ -360,7 +374,11 @@ func (s *scan) text(number int64) string {
 		b.WriteString("], hive_partitioning = false, union_by_name = false)")
 	}
 	if len(s.own) > 0 {
-		b.WriteString(" UNION ALL SELECT * FROM " + own)
+		columns := "*"
+		if s.counted {
+			columns = "1"
+		}
+		b.WriteString(" UNION ALL SELECT " + columns + " FROM " + own)
 	}
 	b.WriteByte(')')
 	return b.String()

@@ -114,7 +114,11 @@ func TestPlainFilesChangeNothing(t *testing.T) {
 		for _, sql := range []string{
 			"SELECT * FROM " + name + " ORDER BY ALL", "SELECT count(*) FROM " + name, "SELECT s, count(*), sum(c) FROM " + name + " GROUP BY s ORDER BY ALL",
 			"FROM " + name + " AS x(key) SELECT count(key), min(x.m), max(x.z)", "SELECT count(*) FROM " + name + " a JOIN " + name + " b USING (id) WHERE a.n = 1",
-			"SELECT typeof(COLUMNS(*)) FROM " + name + " LIMIT 1", "SELECT count(*) FROM (TABLE " + name + ")", "SELECT min(s), max(s), min(d), max(d), min(f + 0), max(f + 0) FROM " + name, // 0.0 and −0.0 are equal
+			"SELECT typeof(COLUMNS(*)) FROM " + name + " LIMIT 1", "SELECT count(*) FROM (TABLE " + name + ")",
+			"SELECT count(*) AS n, count(*) FROM " + name + " AS x", "SELECT count(*) OVER (PARTITION BY s) AS n FROM " + name + " ORDER BY n",
+			"SELECT count(*) FILTER (WHERE id > 9) FROM " + name, "SELECT count(*) FROM " + name + " GROUP BY s ORDER BY s", "SELECT count(*) FROM " + name + " WHERE id > 9",
+			"SELECT count(*) FROM " + name + " HAVING max(id) > 3", "SELECT count(*) FROM " + name + " QUALIFY row_number() OVER (ORDER BY max(id)) = 1",
+			"SELECT count(*), rand FROM (SELECT 1 AS rand) u, " + name + " GROUP BY rand", "SELECT min(s), max(s), min(d), max(d), min(f + 0), max(f + 0) FROM " + name, // 0.0 and −0.0 are equal
 		} {
 			want, err := text(w.db, sql)
 			if err != nil {

@@ -29,6 +29,7 @@ func (db *DB) query(ctx context.Context, source *edited, into []types.Field) (*R
 	if err := db.resolve(ctx, found); err != nil {
 		return nil, err
 	}
+	found.count(tree)
 	if !db.opts.NoPushdown {
 		found.push(db.engine.zone)
 	}

@@ -215,6 +215,32 @@ func (s *survey) token(i int) sqltext.Token {
 	return sqltext.Token{}
 }
 
+// count finds the table of a query that is SELECT count(*) FROM it, and no more:
+// to bind columns takes longer than to count rows that footers tell.
+func (s *survey) count(tree node) {
+	sel := tree.child("node")
+	if len(s.references) != 1 || len(s.selects) != 1 || sel.text("type") != "SELECT_NODE" {
+		return
+	}
+	r := s.references[0]
+	from := sel.child("from_table")
+	if from.text("type") != "BASE_TABLE" || from.location() != r.from || r.renamed || r.sampled || len(sel.list("modifiers")) > 0 {
+		return
+	}
+	for _, part := range []string{"where_clause", "having", "qualify", "sample"} {
+		if sel[part] != nil {
+			return
+		}
+	}
+	for _, item := range sel.list("select_list") {
+		f := asNode(item)
+		if f.text("class") != "FUNCTION" || f.text("function_name") != "count_star" || f["filter"] != nil || len(f.child("order_bys").list("orders")) > 0 {
+			return
+		}
+	}
+	r.scan.counted = len(sel.list("group_expressions")) == 0
+}
+
 // rewrite puts the table function in the place of each reference. number
 // registers a reference's scan.
 func (s *survey) rewrite(number func(*reference) int64) *edited {

@@ -30,6 +30,7 @@ type scan struct {
 	plain     plainScan
 	own       []table.Split // what is not among plain
 	system    bool          // a system table, which has no splits
+	counted   bool          // no column is wanted: see (*survey).count
 	meter     meter
 }
 
