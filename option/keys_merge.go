@@ -1,7 +1,7 @@
 package option
 
 var mergeKeys = []Key{
-	{Name: "merge-engine", Kind: Enum, Default: "deduplicate", Values: []string{"deduplicate", "partial-update", "aggregation", "first-row"}, Immutable: true, State: RefusesReads, Note: "deduplicate"},
+	{Name: "merge-engine", Kind: Enum, Default: "deduplicate", Values: []string{"deduplicate", "partial-update", "aggregation", "first-row"}, Immutable: true, State: RefusesWrites, Note: "all are read; tables of deduplicate are written"},
 	{Name: "sequence.field", Default: Unset, Note: "several columns, separated by commas"},
 	{Name: "sequence.field.sort-order", Kind: Enum, Default: "ascending", Values: []string{"ascending", "descending"}},
 	{Name: "rowkind.field", Default: Unset, Immutable: true},
@@ -10,10 +10,10 @@ var mergeKeys = []Key{
 	{Name: "changelog-producer", Kind: Enum, Default: "none", Values: []string{"none", "input", "full-compaction", "lookup"}, State: RefusesWrites, Note: "none; reads of table states do not depend on it"},
 	{Name: "changelog-producer.row-deduplicate", Kind: Bool, Default: "false", State: Harmless, Note: "no changelog is produced"},
 	{Name: "changelog-producer.row-deduplicate-ignore-fields", Default: Unset, State: Harmless, Note: "no changelog is produced"},
-	{Name: "aggregation.remove-record-on-delete", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "aggregation is refused by merge-engine"},
-	{Name: "partial-update.remove-record-on-delete", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "partial-update is refused by merge-engine"},
-	{Name: "partial-update.remove-record-on-sequence-group", Default: Unset, Immutable: true, State: Harmless, Note: "partial-update is refused by merge-engine"},
-	{Name: "fields.default-aggregate-function", Default: Unset, State: Harmless, Note: "aggregation is refused by merge-engine"},
+	{Name: "aggregation.remove-record-on-delete", Kind: Bool, Default: "false", Immutable: true},
+	{Name: "partial-update.remove-record-on-delete", Kind: Bool, Default: "false", Immutable: true},
+	{Name: "partial-update.remove-record-on-sequence-group", Default: Unset, Immutable: true},
+	{Name: "fields.default-aggregate-function", Default: Unset},
 	{Name: "force-lookup", Kind: Bool, Default: "false", Immutable: true, State: Harmless, Note: "compaction strategy; level 0 is merged when read"},
 	{Name: "lookup-wait", Kind: Bool, Default: "true", Fallbacks: []string{"changelog-producer.lookup-wait"}, State: Harmless, Note: "no lookup compaction"},
 	{Name: "delete.force-produce-changelog", Kind: Bool, Default: "false", State: Harmless, Note: "no changelog is produced"},

@@ -152,11 +152,11 @@ func TestRefusesReadsByOption(t *testing.T) {
 	must(t, cat.CreateDatabase(ctx, "db", false))
 	s := schema.Spec{
 		Fields: []types.Field{{Name: "a", Type: types.MustParse("INT NOT NULL")}, {Name: "b", Type: types.MustParse("INT")}}, PrimaryKeys: []string{"a"},
-		Options: map[string]string{"bucket": "1", "merge-engine": "aggregation", "fields.b.aggregate-function": "sum"},
+		Options: map[string]string{"bucket": "1", "key-value.sequence_number.enabled": "true"},
 	}
 	must(t, cat.CreateTable(ctx, id, s, false))
 	_, err := cat.LoadTable(ctx, id)
-	wantKind(t, err, tarnerr.Unsupported, "merge-engine", "aggregation", "db.t")
+	wantKind(t, err, tarnerr.Unsupported, "key-value.sequence_number.enabled", "true", "db.t")
 	sys := id
 	sys.System = "options"
 	_, err = cat.LoadTable(ctx, sys)

@@ -193,7 +193,7 @@ func (r *Rewriter) spec(level int) (*run.FileSpec, error) {
 // prepareMerge lays out the rows of runs and says how they are merged.
 func (r *Rewriter) prepareMerge() error {
 	s, o := r.cfg.Schema, &r.cfg.Options
-	engine, err := merge.ParseEngine(o.MergeEngine)
+	rules, err := merge.NewRules(s, o)
 	if err != nil {
 		return err
 	}
@@ -230,10 +230,10 @@ func (r *Rewriter) prepareMerge() error {
 	}
 	r.merge = merge.Config{
 		Keys: order, Sequence: sequence, Descending: o.SequenceDescending, SequenceNumber: n, Kind: n + 1,
-		Engine: engine, IgnoreDelete: o.IgnoreDelete, Schema: r.schema,
+		Schema: r.schema,
 	}
 	for i := range r.rows {
 		r.merge.Output = append(r.merge.Output, i)
 	}
-	return nil
+	return rules.Apply(&r.merge, r.rows)
 }

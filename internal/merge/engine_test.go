@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -71,7 +72,11 @@ func engineRun(t failer, mem memory.Allocator, fields []types.Field, rows []erow
 
 // engineConfig merges whole rows with all system columns.
 func engineConfig(t failer, mem memory.Allocator, s *schema.Schema) Config {
-	rules, err := NewRules(s)
+	o, err := option.Parse(s.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := NewRules(s, &o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,16 +52,14 @@ const (
 	classes
 )
 
-// NewRules reads the rules of a table. Options that contradict each other or the
-// columns are Invalid, as in Java. Source: PartialUpdateMergeFunction and
-// AggregateMergeFunction of paimon-core, mergetree/compact.
-func NewRules(s *schema.Schema) (*Rules, error) {
+// NewRules reads the rules of a table, o being the typed view of its options.
+// Options that contradict the columns are Invalid, as in Java. Source:
+// PartialUpdateMergeFunction and AggregateMergeFunction of paimon-core,
+// mergetree/compact.
+func NewRules(s *schema.Schema, o *option.Options) (*Rules, error) {
 	const op = "reading merge rules"
-	o, err := option.Parse(s.Options)
-	if err != nil {
-		return nil, tarnerr.Trace(op, err)
-	}
 	r := &Rules{IgnoreDelete: o.IgnoreDelete, fields: s.Fields}
+	var err error
 	if r.Engine, err = ParseEngine(o.MergeEngine); err != nil {
 		return nil, tarnerr.Trace(op, err)
 	}

@@ -39,6 +39,7 @@ func pack[T any](items []T, weight func(T) int64, target int64) [][]T {
 type packing struct {
 	target, openCost int64
 	keys             []types.Type // of the trimmed primary key, none in append tables
+	unique           bool         // each key is once above level 0
 }
 
 func (p packing) weight(size int64) int64 { return max(size, p.openCost) }
@@ -67,9 +68,12 @@ func (p packing) rawGroups(files []*datafile.Meta) []group {
 }
 
 // mergeGroups keeps files together whose key ranges overlap. Files of one level
-// above 0 without deletes do not overlap and need no merge.
+// above 0 without deletes do not overlap and need no merge, nor do those of
+// several levels where keys are unique.
 func (p packing) mergeGroups(files []*datafile.Meta) ([]group, error) {
-	merged := func(f *datafile.Meta) bool { return f.Level == 0 || f.Level != files[0].Level || deletes(f) }
+	merged := func(f *datafile.Meta) bool {
+		return f.Level == 0 || f.Level != files[0].Level && !p.unique || deletes(f)
+	}
 	if !slices.ContainsFunc(files, merged) {
 		return p.rawGroups(files), nil
 	}

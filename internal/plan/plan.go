@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/fileio"
@@ -39,8 +40,10 @@ type Request struct {
 	// Limit is how many rows are wanted at most; 0 = all. Splits beyond it are left
 	// out only where it is certain that the rest holds enough.
 	Limit int64
-	// Level leaves files of other levels out; nil = none. The levels left must
-	// hold a state of their own: all versions of a key that the rows asked for need.
+	// Level leaves files of other levels out; nil = those that a batch read does not
+	// see, which are those of level 0 where the merge engine is first-row. The levels
+	// left must hold a state of their own: all versions of a key that the rows asked
+	// for need.
 	Level func(level int32) bool
 	// KeepStats leaves the value statistics in the file metadata.
 	KeepStats bool
@@ -85,6 +88,9 @@ func pin(ctx context.Context, cfg Config, req Request) (*snapshot.Snapshot, erro
 }
 
 func plan(ctx context.Context, cfg Config, req Request, snap *snapshot.Snapshot) (*Result, error) {
+	if req.Level == nil && firstRow(cfg) {
+		req.Level = func(level int32) bool { return level > 0 }
+	}
 	p := newPruning(cfg, req)
 	r := &Result{Snapshot: snap}
 	entries, err := liveEntries(ctx, cfg, p, snap, req.KeepStats, &r.Scanned)
@@ -92,11 +98,13 @@ func plan(ctx context.Context, cfg Config, req Request, snap *snapshot.Snapshot)
 		return nil, err
 	}
 	keys := keyTypes(cfg.Schema)
-	packing := packing{target: cfg.Options.SplitTargetSize, openCost: cfg.Options.SplitOpenFileCost, keys: keys}
+	packing := packing{
+		target: cfg.Options.SplitTargetSize, openCost: cfg.Options.SplitOpenFileCost, keys: keys, unique: firstRow(cfg),
+	}
 	for _, b := range byBucket(entries) {
 		files := b.files
 		if len(keys) > 0 {
-			if files, err = pruneSections(b, keys); err != nil {
+			if files, err = pruneSections(cfg, b, keys); err != nil {
 				return nil, err
 			}
 		}
@@ -122,6 +130,18 @@ func plan(ctx context.Context, cfg Config, req Request, snap *snapshot.Snapshot)
 		r.FilesLeft += len(s.Files)
 	}
 	return r, nil
+}
+
+// firstRow says that rows are read once compaction has dropped those that came
+// later: above level 0 each key is there once.
+func firstRow(cfg Config) bool {
+	return cfg.Schema.HasPrimaryKey() && cfg.Options.MergeEngine == "first-row"
+}
+
+// composes says that a row may be made of values of several versions, so that it
+// may match where none of them does.
+func composes(cfg Config) bool {
+	return cfg.Options.MergeEngine == "partial-update" || cfg.Options.MergeEngine == "aggregation"
 }
 
 // newSplit makes a split of a group of a bucket's files.
@@ -173,10 +193,15 @@ func counted(s *split.Split) bool {
 
 // pruneSections leaves files out by what the predicate says of values. Where
 // runs overlap, a file without a match may still hold the newer version of a row
-// that matches elsewhere: a section stays whole or goes whole (INV-PLAN-1).
-func pruneSections(b *bucketFiles, keys []types.Type) ([]*datafile.Meta, error) {
+// that matches elsewhere: a section stays whole or goes whole (INV-PLAN-1). It
+// stays where a row is composed of several; where keys are unique each file is
+// judged for itself.
+func pruneSections(cfg Config, b *bucketFiles, keys []types.Type) ([]*datafile.Meta, error) {
 	if b.allMatch() {
 		return b.files, nil
+	}
+	if firstRow(cfg) && !slices.ContainsFunc(b.files, func(f *datafile.Meta) bool { return f.Level == 0 }) {
+		return slices.DeleteFunc(slices.Clone(b.files), func(f *datafile.Meta) bool { return !b.match[f] }), nil
 	}
 	sections, err := lsm.Sections(b.files, keys)
 	if err != nil {
@@ -184,7 +209,7 @@ func pruneSections(b *bucketFiles, keys []types.Type) ([]*datafile.Meta, error) 
 	}
 	keep := map[*datafile.Meta]bool{}
 	for _, s := range sections {
-		any := false
+		any := composes(cfg)
 		for _, f := range s.Files() {
 			keep[f] = b.match[f]
 			any = any || b.match[f]

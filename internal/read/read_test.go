@@ -300,7 +300,6 @@ func TestOpenRefuses(t *testing.T) {
 		text    string
 	}{
 		"deletion vector": {nil, Request{}, vector, tarnerr.Unsupported, "f.parquet"},
-		"merge engine":    {map[string]string{"merge-engine": "aggregation"}, Request{}, splitOf(false), tarnerr.Unsupported, "aggregation"},
 		"no column":       {nil, Request{Columns: []string{"k", "nope"}}, splitOf(false), tarnerr.Invalid, "nope"},
 		"no sequence":     {map[string]string{"sequence.field": "nope"}, Request{}, splitOf(false), tarnerr.Invalid, "nope"},
 	} {

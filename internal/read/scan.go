@@ -92,11 +92,12 @@ type scan struct {
 	raw       []types.Field
 	rawSchema *arrow.Schema
 	rawOut    []int // the output among raw
-	// values are the columns of merge rows: the same, then keys and sequence fields.
-	// System columns come behind them.
+	// values are the columns of merge rows: the same, then what else the merge engine
+	// must see, keys and sequence fields. System columns come behind them.
 	values   []types.Field
 	keyTypes []types.Type
 	merge    merge.Config // but for the system columns and the output
+	rules    *merge.Rules
 }
 
 func newScan(cfg Config, req Request) (*scan, error) {
@@ -146,8 +147,8 @@ func newScan(cfg Config, req Request) (*scan, error) {
 // prepareMerge lays out merge rows and what becomes of them.
 func (s *scan) prepareMerge(table *schema.Schema) error {
 	o := s.cfg.Options
-	engine, err := merge.ParseEngine(o.MergeEngine)
-	if err != nil {
+	var err error
+	if s.rules, err = merge.NewRules(table, &s.cfg.Options); err != nil {
 		return err
 	}
 	keys := table.Select(table.TrimmedPrimaryKeys())
@@ -158,7 +159,7 @@ func (s *scan) prepareMerge(table *schema.Schema) error {
 	s.onKeys = s.where.Project(func(c string) bool {
 		return slices.ContainsFunc(keys, func(f types.Field) bool { return f.Name == c })
 	})
-	s.values = addFields(addFields(slices.Clone(s.raw), keys), sequence)
+	s.values = addFields(addFields(s.rules.Needs(s.raw), keys), sequence)
 	for _, k := range keys {
 		s.keyTypes = append(s.keyTypes, k.Type)
 	}
@@ -182,10 +183,7 @@ func (s *scan) prepareMerge(table *schema.Schema) error {
 	if err != nil {
 		return err
 	}
-	s.merge = merge.Config{
-		Keys: order, Sequence: at(sequence), Descending: o.SequenceDescending,
-		Engine: engine, IgnoreDelete: o.IgnoreDelete, Schema: out, Mem: s.mem,
-	}
+	s.merge = merge.Config{Keys: order, Sequence: at(sequence), Descending: o.SequenceDescending, Schema: out, Mem: s.mem}
 	return nil
 }
 

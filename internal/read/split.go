@@ -161,8 +161,10 @@ func (s *scan) mergeRows(section lsm.Section) (rows mergeRows, err error) {
 	if s.kind {
 		rows.merge.Output = append([]int{rows.merge.Kind}, rows.merge.Output...)
 	}
-	rows.schema, err = types.ArrowSchema(rows.fields)
-	return rows, err
+	if rows.schema, err = types.ArrowSchema(rows.fields); err != nil {
+		return rows, err
+	}
+	return rows, s.rules.Apply(&rows.merge, rows.fields)
 }
 
 // openRun reads the files of a sorted run, one of several merged, as merge rows,

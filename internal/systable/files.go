@@ -43,9 +43,12 @@ var fileFields = fieldsOf(
 
 func ptr[T any](v T) *T { return &v }
 
+// anyLevel shows files that a batch read does not see, too.
+func anyLevel(int32) bool { return true }
+
 func fileRows(ctx context.Context, cfg *Config, req Request) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
-		p, err := plan.Plan(ctx, cfg.Config, plan.Request{SnapshotID: req.SnapshotID, KeepStats: true})
+		p, err := plan.Plan(ctx, cfg.Config, plan.Request{SnapshotID: req.SnapshotID, KeepStats: true, Level: anyLevel})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -42,7 +42,7 @@ type total struct {
 
 // totals adds up the live files, per bucket or per partition.
 func totals(ctx context.Context, cfg *Config, req Request, perBucket bool) ([]*total, error) {
-	p, err := plan.Plan(ctx, cfg.Config, plan.Request{SnapshotID: req.SnapshotID})
+	p, err := plan.Plan(ctx, cfg.Config, plan.Request{SnapshotID: req.SnapshotID, Level: anyLevel})
 	if err != nil {
 		return nil, err
 	}
