@@ -230,17 +230,26 @@ func (t *tries) build(ctx context.Context, base *snapshot.Snapshot, ch change) (
 		t.built = append(t.built, t.built[n-1])
 		return t.built[n-1], nil
 	}
-	d, err := t.draftOf(ctx, ch)
+	builder, wait := t.c.builder.beside()
+	b, err := t.buildWith(ctx, builder, base, ch)
+	if syncErr := wait(); err == nil {
+		err = syncErr
+	}
+	return b, beforeEffect(err)
+}
+
+func (t *tries) buildWith(ctx context.Context, builder *builder, base *snapshot.Snapshot, ch change) (*built, error) {
+	d, err := t.draftOf(ctx, builder, ch)
 	if err != nil {
-		return nil, beforeEffect(err)
+		return nil, err
 	}
 	b := &built{base: base, draft: d}
 	t.built = append(t.built, b)
-	return b, beforeEffect(t.c.builder.build(ctx, t, b))
+	return b, builder.build(ctx, t, b)
 }
 
 // draftOf writes the manifests of a change, or takes those of a try before.
-func (t *tries) draftOf(ctx context.Context, ch change) (*draft, error) {
+func (t *tries) draftOf(ctx context.Context, builder *builder, ch change) (*draft, error) {
 	for _, d := range t.drafts {
 		if d.delta != "" && d.change.same(&ch) {
 			d.change.index = ch.index // the index manifest is not part of a draft
@@ -249,7 +258,7 @@ func (t *tries) draftOf(ctx context.Context, ch change) (*draft, error) {
 	}
 	d := &draft{change: ch}
 	t.drafts = append(t.drafts, d)
-	return d, t.c.builder.draft(ctx, d)
+	return d, builder.draft(ctx, d)
 }
 
 // beforeEffect is err as the failure it is for the commit: what fails before the

@@ -41,6 +41,15 @@ func newBuilder(cfg Config) (*builder, error) {
 	return out, nil
 }
 
+// beside is a builder whose files are made durable side by side: none refers to
+// another's bytes, and all have to be there, when wait has returned, before the
+// snapshot is.
+func (b *builder) beside() (beside *builder, wait func() error) {
+	out := *b
+	out.manifests, wait = b.manifests.Beside()
+	return &out, wait
+}
+
 // draft is what all tries with the same change share: the manifests of it.
 type draft struct {
 	change        change

@@ -176,12 +176,28 @@ func (c *Committer) commit(ctx context.Context, req Request, report *Report) err
 	if err != nil {
 		return err
 	}
-	made, err := c.inTurn(ctx, req, todo, report)
+	made, left, err := c.inTurn(ctx, req, todo, report)
 	// Tidying up is in nobody's way.
 	for _, m := range made {
 		c.settle(ctx, m.tries, m.landed, m.err)
 	}
+	left()
 	return err
+}
+
+// beside does something while the caller goes on, or, with one worker, at once;
+// wait waits for it.
+func (c *Committer) beside(do func()) (wait func()) {
+	if c.cfg.Workers <= 1 {
+		do()
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	return func() { <-done }
 }
 
 // made is how the making of one snapshot ended.
@@ -191,16 +207,17 @@ type made struct {
 	err    error
 }
 
-// inTurn makes the snapshots of a commit when its turn has come.
-func (c *Committer) inTurn(ctx context.Context, req Request, todo []*work, report *Report) (out []made, err error) {
+// inTurn makes the snapshots of a commit when its turn has come; left waits until
+// the turn is over.
+func (c *Committer) inTurn(ctx context.Context, req Request, todo []*work, report *Report) (out []made, left func(), err error) {
 	waiting := c.cfg.Env.Now()
 	turn, err := c.groups.enter(ctx, c.key)
 	report.Phases.Queue = c.cfg.Env.Now().Sub(waiting)
 	if err != nil {
-		return nil, err
+		return nil, func() {}, err
 	}
 	report.Ahead = turn.ahead
-	defer c.leave(ctx, turn)
+	defer func() { left = c.beside(func() { c.leave(ctx, turn) }) }()
 	for i, w := range todo {
 		m := c.publish(ctx, req, w, turn, report)
 		out = append(out, m)
@@ -210,13 +227,13 @@ func (c *Committer) inTurn(ctx context.Context, req Request, todo []*work, repor
 			// changes no row and can be made again.
 			report.Compaction = err
 			c.warn("committing compaction", err)
-			return out, nil
+			return out, nil, nil
 		}
 		if err != nil {
-			return out, err
+			return out, nil, err
 		}
 	}
-	return out, nil
+	return out, nil, nil
 }
 
 // leave ends a turn: the next commit of the group may go, after the LATEST hint
@@ -266,7 +283,9 @@ func (c *Committer) plan(req Request) ([]*work, error) {
 func (c *Committer) publish(ctx context.Context, req Request, w *work, turn *turn, report *Report) made {
 	t := &tries{c: c, req: req, work: w, report: report, start: c.cfg.Env.Now(), handed: turn.base, trail: trailOf(report)}
 	t.lapped, turn.base = t.start, nil
+	decoded := c.builder.manifests.Decoded()
 	landed, already, err := t.run(ctx)
+	report.Decoded += c.builder.manifests.Decoded() - decoded
 	report.Phases.Add(t.phases)
 	m := made{t, landed, err}
 	if err != nil {

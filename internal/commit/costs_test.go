@@ -9,6 +9,7 @@ import (
 
 	"github.com/tarnlake/tarn/fileio/layer"
 	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
@@ -17,7 +18,7 @@ import (
 )
 
 // What commits of each kind ask of the storage, in a process that has just opened
-// the table. None lists a directory.
+// the table, also when it does them side by side. None lists a directory.
 func TestStorageCallsOfEachKind(t *testing.T) {
 	want := map[string]string{
 		"compact":            "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
@@ -29,21 +30,25 @@ func TestStorageCallsOfEachKind(t *testing.T) {
 	}
 	for _, d := range deeds {
 		staged, req := d.stage(t)
-		count := layer.Count(clone(staged, mem.ObjectStore))
-		tb := open(t, count, place, seeded(700))
-		c := tb.committer()
-		count.Reset()
-		if _, err := c.Commit(context.Background(), req); err != nil {
-			t.Fatal(err)
-		}
-		if got := count.String(); got != want[d.name] || count.Calls(layer.List) != 0 {
-			t.Errorf("%s: %s", d.name, got)
+		for _, workers := range []int{1, 4} {
+			count := layer.Count(clone(staged, mem.ObjectStore))
+			tb := open(t, count, place, seeded(700))
+			tb.workers = workers
+			c := tb.committer()
+			count.Reset()
+			if _, err := c.Commit(context.Background(), req); err != nil {
+				t.Fatal(err)
+			}
+			if got := count.String(); got != want[d.name] || count.Calls(layer.List) != 0 {
+				t.Errorf("%s: %s", d.name, got)
+			}
 		}
 	}
 }
 
 // One commit rewrites no more bytes of manifests than its budget, to the byte what
-// merging takes in, whatever the table has; a retry takes over the merge.
+// merging takes in, whatever the table has, and decodes none of them where nothing
+// is deleted; a retry takes over the merge.
 func TestBytesRewrittenByOneCommit(t *testing.T) {
 	ctx := context.Background()
 	fs := mem.New(mem.ObjectStore)
@@ -81,8 +86,8 @@ func TestBytesRewrittenByOneCommit(t *testing.T) {
 				n += m.FileSize
 			}
 		}
-		if n != r.Rewritten || n > budget {
-			t.Fatalf("commit %d rewrote %d bytes, says %d, the budget is %d", id, n, r.Rewritten, budget)
+		if n != r.Rewritten || n > budget || r.Decoded != 0 {
+			t.Fatalf("commit %d rewrote %d bytes, says %d, the budget is %d, and decoded %d entries", id, n, r.Rewritten, budget, r.Decoded)
 		}
 		most, total = max(most, n), total+n
 	}
@@ -123,6 +128,49 @@ func TestBytesRewrittenByOneCommit(t *testing.T) {
 	}
 	if !strings.Contains(r.Attempts[0].Outcome, "lost race") {
 		t.Errorf("%+v", r.Attempts)
+	}
+	check(t, fs, 0)
+}
+
+// What one commit decodes of a table's manifests is bounded, however many files
+// are there: a compaction the buckets it touches, and, when it merges, the
+// manifests whose files it deletes.
+func TestEntriesDecodedByOneCommit(t *testing.T) {
+	ctx := context.Background()
+	fs := mem.New(mem.ObjectStore)
+	create(t, fs, seeded(1), spec(false, map[string]string{"manifest.merge-min-count": "4"}))
+	tb := open(t, fs, place, seeded(2))
+	c := tb.committer()
+	var id int64
+	do := func(m *commitmsg.Message) *commit.Report {
+		id++
+		r, err := c.Commit(ctx, commit.Request{User: "u", Identifier: id, Messages: []*commitmsg.Message{m}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	message := func() *commitmsg.Message {
+		return &commitmsg.Message{Partition: binaryrow.Empty, TotalBuckets: ptr[int32](-1)}
+	}
+	var got []int64
+	var files []*datafile.Meta
+	for k := range 10 {
+		m := message()
+		m.NewFiles = metas(tb.env, 100)
+		files = append(files, m.NewFiles...)
+		got = append(got, do(m).Decoded)
+		if k%3 == 2 { // half of them are compacted
+			m := message()
+			m.CompactBefore, m.CompactAfter = files[:len(files)/2], metas(tb.env, 1)
+			files = append(files[len(files)/2:], m.CompactAfter...)
+			got = append(got, do(m).Decoded)
+		}
+	}
+	// Entries are seen once to be
+	// checked, and where files are deleted twice to be merged.
+	if text := fmt.Sprint(got); text != "[0 0 0 300 602 0 0 451 0 0 1103 527 0]" {
+		t.Errorf("entries decoded: %s", text)
 	}
 	check(t, fs, 0)
 }

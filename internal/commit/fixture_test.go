@@ -54,6 +54,7 @@ type table struct {
 	rollback  commit.Rollbacker
 	groups    *commit.Groups
 	keep      commitlog.Keep
+	workers   int
 	timeout   time.Duration
 }
 
@@ -150,7 +151,7 @@ func (tb *table) newCommitter() (*commit.Committer, error) {
 	return commit.New(commit.Config{
 		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Snapshots: tb.snapshots, Options: tb.opts,
 		Env: tb.env, Publisher: tb.pub, Rollback: tb.rollback, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
-		Groups: tb.groups, Keep: tb.keep, PublishTimeout: tb.timeout,
+		Groups: tb.groups, Keep: tb.keep, PublishTimeout: tb.timeout, Workers: tb.workers,
 	})
 }
 

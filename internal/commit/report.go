@@ -34,6 +34,8 @@ type Report struct {
 	Elapsed    time.Duration
 	// Rewritten is how many bytes of manifests were merged on the way.
 	Rewritten int64
+	// Decoded is how many entries of manifests were decoded, to be checked or merged.
+	Decoded int64
 	// Ahead is how many commits of this process went first.
 	Ahead int
 	// Phases is where the time went.

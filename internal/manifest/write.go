@@ -3,6 +3,8 @@ package manifest
 import (
 	"context"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -115,6 +117,9 @@ func (s *Store) forget(ctx context.Context, metas []FileMeta) {
 	if len(metas) == 0 {
 		return
 	}
+	if s.closing != nil {
+		_ = s.closing.Wait() // what is still being closed would come back
+	}
 	paths := make([]string, len(metas))
 	for i, m := range metas {
 		paths[i] = s.cfg.Table.ManifestFile(m.FileName)
@@ -162,6 +167,7 @@ type outFile struct {
 	containerWriter
 	name, path string
 	out        fileio.Writer
+	closing    *errgroup.Group // nil = finish closes it
 }
 
 func (s *Store) create(ctx context.Context, name, schema string) (*outFile, error) {
@@ -174,7 +180,7 @@ func (s *Store) create(ctx context.Context, name, schema string) (*outFile, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &outFile{name: name, path: path, out: out}
+	f := &outFile{name: name, path: path, out: out, closing: s.closing}
 	f.containerWriter = containerWriter{codecs: s.codecs, codec: s.codec, marker: marker, write: func(b []byte) error {
 		_, err := out.Write(b)
 		return err
@@ -186,11 +192,16 @@ func (s *Store) create(ctx context.Context, name, schema string) (*outFile, erro
 	return f, nil
 }
 
-// finish writes the last block and closes the file, or gives it up.
+// finish writes the last block and closes the file, or has it closed beside what
+// follows, or gives it up.
 func (f *outFile) finish() error {
 	if err := f.flush(); err != nil {
 		f.out.Abort()
 		return err
 	}
-	return f.out.Close()
+	if f.closing == nil {
+		return f.out.Close()
+	}
+	f.closing.Go(func() error { return tarnerr.Trace("writing Avro container", f.out.Close(), "path", f.path) })
+	return nil
 }
