@@ -81,8 +81,8 @@ var bugs = []bug{
 		"if id > last {",
 		"if PLANTED && id > last+1 || !PLANTED && id > last {"}}},
 	{"a commit that waited in a group is told that it is made", []edit{{"internal/commit",
-		"\treport.Ahead = turn.ahead\n\tdefer c.leave(ctx, turn)\n",
-		"\treport.Ahead = turn.ahead\n\tdefer c.leave(ctx, turn)\n\tif PLANTED && turn.ahead > 0 {\n\t\treturn nil, nil\n\t}\n"}}},
+		"\tfor i, w := range todo {\n\t\tm := c.publish(",
+		"\tif PLANTED && turn.ahead > 0 {\n\t\treturn nil, nil, nil\n\t}\n\tfor i, w := range todo {\n\t\tm := c.publish("}}},
 }
 
 // plantedFile gives a package PLANTED's meaning: the number of the bug is in the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -270,7 +271,7 @@ func TestWeReadAnotherLibrarys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Store{codecs: cs}
+	s := &Store{decoded: new(atomic.Int64), codecs: cs}
 	for name, change := range otherSchemas {
 		text := change(entrySchema())
 		if name != "as written" && text == entrySchema() {
