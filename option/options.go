@@ -76,6 +76,7 @@ type Options struct {
 	SplitOpenFileCost int64
 	ScanSnapshotID    int64 // 0 when not set
 	Stream            Stream
+	Changelog         Changelog
 }
 
 // TargetFileSize is target-file-size, by default 128 MB for tables with a
@@ -184,7 +185,7 @@ func Parse(options map[string]string) (Options, error) {
 	}
 	o.Compaction = r.compaction()
 	o.Spill = r.spill()
-	o.Stream = r.stream()
+	o.Stream, o.Changelog = r.stream(), r.changelog()
 	if r.err == nil {
 		r.err = o.check(&r)
 	}
@@ -196,6 +197,9 @@ func (o *Options) check(r *reader) error {
 	modes := map[string]string{"metadata.stats-mode": o.StatsMode}
 	for c, m := range o.statsModePerColumn {
 		modes["fields."+c+".stats-mode"] = m
+	}
+	if o.Changelog.StatsMode != "" {
+		modes["changelog-file.stats-mode"] = o.Changelog.StatsMode
 	}
 	for _, m := range o.statsModePerLevel {
 		modes["metadata.stats-mode.per.level"] = m
@@ -220,6 +224,7 @@ func (o *Options) check(r *reader) error {
 		{"num-levels", o.NumLevels >= 1, "it must be at least 1"},
 		{"num-sorted-run.compaction-trigger", o.Compaction.Trigger >= 1, "it must be at least 1"},
 		{"data-file.prefix", o.DataFilePrefix != "" && !strings.ContainsAny(o.DataFilePrefix, "/\x00"), "it must be the beginning of a file name"},
+		{"changelog-file.prefix", o.Changelog.Prefix != "" && !strings.ContainsAny(o.Changelog.Prefix, "/\x00"), "it must be the beginning of a file name"},
 		{"partition.default-name", o.PartitionDefault != "" && !strings.Contains(o.PartitionDefault, "/"), "it must be a directory name"},
 	} {
 		if !c.ok {

@@ -34,9 +34,10 @@ type Rewriter struct {
 	keyTypes []types.Type
 	keys     []int // columns of the key among the values
 	merge    merge.Config
+	producer *producer // nil: compactions produce no changelog
 
-	mu    sync.Mutex
-	specs map[int]*run.FileSpec // by level
+	mu                sync.Mutex
+	specs, changelogs map[int]*run.FileSpec // by level
 }
 
 // New prepares rewrites. It does no I/O.
@@ -47,11 +48,15 @@ func New(cfg Config) (*Rewriter, error) {
 	}
 	cfg.Workers = max(1, cfg.Workers)
 	r := &Rewriter{
-		cfg: cfg, names: layout.NewNamer(cfg.Env), specs: map[int]*run.FileSpec{},
+		cfg: cfg, names: layout.NewNamer(cfg.Env), specs: map[int]*run.FileSpec{}, changelogs: map[int]*run.FileSpec{},
 		source: &run.Source{FileIO: cfg.FileIO, Format: cfg.Format, Schema: cfg.SchemaByID, Table: cfg.Schema, Mem: cfg.Mem},
 	}
 	if cfg.Schema.HasPrimaryKey() {
 		if err := r.prepareMerge(); err != nil {
+			return nil, tarnerr.Trace(op, err, "table", cfg.Table)
+		}
+		var err error
+		if r.producer, err = r.newProducer(); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", cfg.Table)
 		}
 	}
@@ -69,6 +74,9 @@ type Task struct {
 	// DropDeletes leaves deletes out: nothing older than the output may remain in
 	// the bucket ([lsm.Levels.DropsDeletes], INV-TREE-2).
 	DropDeletes bool
+	// Below are the bucket's files that lie deeper than the output ([Below]), where
+	// tables that look up old rows find them.
+	Below []*datafile.Meta
 }
 
 // Rewrite carries out a unit: its sections side by side. It waits for memory; the
@@ -89,7 +97,9 @@ func (r *Rewriter) rewrite(ctx context.Context, t Task) (Result, error) {
 	if !r.cfg.Schema.HasPrimaryKey() {
 		return Result{}, tarnerr.New(tarnerr.Internal, "compacting sorted runs", "the table has no primary key")
 	}
-	rules := lsm.StepRules{Highest: t.Highest, SmallFile: r.cfg.Options.CompactionFileSize(true), Rewrite: r.MustRewrite}
+	rules := lsm.StepRules{Highest: t.Highest, SmallFile: r.cfg.Options.CompactionFileSize(true), Rewrite: func(f *datafile.Meta) bool {
+		return r.MustRewrite(f) || r.producer.rewrites(r, &t, f)
+	}}
 	steps, err := t.Unit.Steps(r.keyTypes, rules)
 	if err != nil {
 		return Result{}, err
@@ -111,6 +121,14 @@ func (r *Rewriter) rewrite(ctx context.Context, t Task) (Result, error) {
 	for i, s := range steps {
 		if s.Rewrite == nil {
 			done[i] = upgraded(s.Upgrade, t.Unit.OutputLevel)
+			if !r.producer.tells(&t, s.Upgrade) {
+				continue
+			}
+			eg.Go(func() error {
+				var err error
+				done[i].Changelog, err = r.tellMoved(stepCtx, &t, s.Upgrade)
+				return err
+			})
 			continue
 		}
 		eg.Go(func() error {

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
@@ -33,6 +34,11 @@ func (r *Rewriter) step(ctx context.Context, t Task, sections []lsm.Section, spe
 		return Result{}, err
 	}
 	defer release()
+	files := filesOf(sections)
+	if r.producer.tells(&t, files) {
+		out, err := r.tell(ctx, &t, sections, spec, workers)
+		return Result{Before: files, After: out.files, Changelog: out.changelog}, err
+	}
 	dir := r.cfg.Place.BucketDir(t.Partition, t.Bucket.Bucket)
 	own := *spec
 	own.Encoding.Workers = workers
@@ -55,10 +61,15 @@ func (r *Rewriter) step(ctx context.Context, t Task, sections []lsm.Section, spe
 	if err != nil {
 		return Result{}, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
 	}
-	for _, s := range sections {
-		res.Before = append(res.Before, s.Files()...)
-	}
+	res.Before = files
 	return res, nil
+}
+
+func filesOf(sections []lsm.Section) (files []*datafile.Meta) {
+	for _, s := range sections {
+		files = append(files, s.Files()...)
+	}
+	return files
 }
 
 // copy writes all batches of in, as files have them.
@@ -112,15 +123,20 @@ func (r *Rewriter) merged(dir string, sections []lsm.Section, keepDeletes bool, 
 
 // openRun reads the files of a sorted run, one of several merged, one after the other.
 func (r *Rewriter) openRun(dir string, files lsm.Run, among, workers int) batch.Reader {
-	req := run.Request{
-		Columns: r.rows, Workers: workers, Mem: batch.Recycled(r.cfg.Mem),
-		BatchRows: min(max(mergeBatchRows/among, leastBatchRows), runBatchRows),
-	}
+	req := r.runRequest(among, workers)
 	open := make([]func(context.Context) (batch.Reader, error), len(files))
 	for i, f := range files {
 		open[i] = func(ctx context.Context) (batch.Reader, error) { return r.source.Open(ctx, dir, f, req) }
 	}
 	return batch.Chain(r.schema, open...)
+}
+
+// runRequest reads files of a run, one of several merged.
+func (r *Rewriter) runRequest(among, workers int) run.Request {
+	return run.Request{
+		Columns: r.rows, Workers: workers, Mem: batch.Recycled(r.cfg.Mem),
+		BatchRows: min(max(mergeBatchRows/among, leastBatchRows), runBatchRows),
+	}
 }
 
 // assembler lays merged rows out as the columns of a file, which share them.

@@ -1,0 +1,302 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/changelog"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/internal/merge"
+	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// producer says when a compaction tells what it changes, and how.
+type producer struct {
+	// lookup: rows of level 0 are compared with what they meet on higher levels, in
+	// the compaction or below it. Else what reaches the highest level is compared
+	// with what was there.
+	lookup bool
+	engine merge.Engine
+	equal  *changelog.Equal // updates between equal rows are none; nil: all count
+}
+
+// newProducer returns nil for tables whose compactions produce no changelog.
+func (r *Rewriter) newProducer() (*producer, error) {
+	s, c := r.cfg.Schema, r.cfg.Options.Changelog
+	if c.Producer != "lookup" && c.Producer != "full-compaction" || !s.HasPrimaryKey() {
+		return nil, nil
+	}
+	p := &producer{lookup: c.Producer == "lookup", engine: r.merge.Engine}
+	for _, name := range c.IgnoreFields {
+		if s.Index(name) < 0 {
+			return nil, tarnerr.New(tarnerr.Invalid, "choosing columns", "the table has no such column", "changelog-producer.row-deduplicate-ignore-fields", name)
+		}
+	}
+	if c.Deduplicate {
+		var columns []int
+		for i, f := range s.Fields {
+			if !slices.Contains(c.IgnoreFields, f.Name) {
+				columns = append(columns, i)
+			}
+		}
+		p.equal = changelog.NewEqual(columns)
+	}
+	return p, nil
+}
+
+// tells reports that a rewrite of files to a level tells what it changes.
+// Source: paimon-core mergetree/compact/ChangelogMergeTreeRewriter.
+func (p *producer) tells(t *Task, files []*datafile.Meta) bool {
+	switch {
+	case p == nil:
+		return false
+	case p.lookup:
+		return t.Unit.OutputLevel > 0 && slices.ContainsFunc(files, func(f *datafile.Meta) bool { return f.Level == 0 })
+	}
+	return t.Unit.OutputLevel == t.Highest
+}
+
+// rewrites reports that a file cannot just move up: where rows of level 0 are
+// looked up, what is found makes other rows of them, unless the last row wins.
+// Source: paimon-core mergetree/compact/LookupMergeTreeCompactRewriter.
+func (p *producer) rewrites(r *Rewriter, t *Task, f *datafile.Meta) bool {
+	if p == nil || !p.lookup || f.Level != 0 {
+		return false
+	}
+	o := &r.cfg.Options
+	if o.FormatAt(0) != o.FormatAt(t.Unit.OutputLevel) {
+		return true
+	}
+	return t.Unit.OutputLevel != t.Highest && (p.engine != merge.Deduplicate || len(o.SequenceFields) > 0)
+}
+
+// told is what a part of a rewrite has written.
+type told struct{ files, changelog []*datafile.Meta }
+
+// tell merges sections, one after the other, writes the rows that come out to a
+// sorted run, unless spec is nil, and what changes to changelog files.
+func (r *Rewriter) tell(ctx context.Context, t *Task, sections []lsm.Section, spec *run.FileSpec, workers int) (told, error) {
+	dir := r.cfg.Place.BucketDir(t.Partition, t.Bucket.Bucket)
+	changes, err := r.changelogSpec(t.Unit.OutputLevel)
+	if err != nil {
+		return told{}, err
+	}
+	w := &teller{r: r, t: t, dir: dir, find: &finder{r: r, dir: dir, below: t.Below, keys: r.merge.Keys}, workers: workers}
+	if w.changes, err = r.rowWriter(changes, dir, workers); err != nil {
+		return told{}, err
+	}
+	if spec != nil {
+		if w.rows, err = r.rowWriter(spec, dir, workers); err != nil {
+			return told{}, err
+		}
+	}
+	if r.merge.Engine != merge.Deduplicate {
+		cfg := r.merge
+		cfg.KeepDeletes, cfg.Mem = true, batch.Recycled(r.cfg.Mem)
+		if w.fold, err = merge.NewFolder(cfg); err != nil {
+			return told{}, err
+		}
+	}
+	for _, s := range sections {
+		if err = w.section(ctx, s); err != nil {
+			break
+		}
+	}
+	var out told
+	if err == nil && w.rows != nil {
+		out.files, err = w.rows.out.Close(ctx)
+	}
+	if err == nil {
+		out.changelog, err = w.changes.out.Close(ctx)
+	}
+	if err == nil {
+		return out, nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	err = errors.Join(err, w.changes.out.Abort(ctx), r.Remove(ctx, t.Bucket, out.files))
+	if w.rows != nil {
+		err = errors.Join(err, w.rows.out.Abort(ctx))
+	}
+	return told{}, err
+}
+
+// tellMoved tells what files change that only move up.
+func (r *Rewriter) tellMoved(ctx context.Context, t *Task, files []*datafile.Meta) ([]*datafile.Meta, error) {
+	var sections []lsm.Section
+	for _, f := range files {
+		if r.producer.tells(t, []*datafile.Meta{f}) {
+			sections = append(sections, lsm.Section{{f}})
+		}
+	}
+	spec, err := r.changelogSpec(t.Unit.OutputLevel)
+	if err != nil {
+		return nil, err
+	}
+	release, err := r.reserve(ctx, sections, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	out, err := r.tell(ctx, t, sections, nil, 1)
+	return out.changelog, err
+}
+
+// teller carries out tell.
+type teller struct {
+	r       *Rewriter
+	t       *Task
+	dir     string
+	find    *finder
+	fold    *merge.Folder // nil where the last row wins
+	rows    *rowWriter    // nil: files only move
+	changes *rowWriter
+	workers int
+}
+
+// tellRows is how many keys are decided about at a time.
+const tellRows = 8 << 10
+
+func (w *teller) section(ctx context.Context, s lsm.Section) error {
+	cfg := w.r.merge
+	cfg.BatchRows, cfg.Mem = tellRows, batch.Recycled(w.r.cfg.Mem)
+	runs := s
+	if byAge, ok := s.ByAge(); ok {
+		runs, cfg.Ranked = byAge, true
+	}
+	in := make([]batch.Reader, len(runs))
+	level := make([]*leveled, len(runs))
+	for i, files := range runs {
+		level[i] = w.r.leveled(w.dir, files, len(runs), w.workers)
+		in[i] = level[i]
+	}
+	tr := merge.NewTrace(cfg, in, func(run int) int32 { return level[run].level })
+	err := w.all(ctx, tr)
+	if e := tr.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (w *teller) all(ctx context.Context, tr *merge.Trace) error {
+	for {
+		keys, err := tr.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = w.keys(ctx, keys)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// keys decides about some keys, about fewer at a time when they are too large.
+func (w *teller) keys(ctx context.Context, k *merge.Traced) error {
+	for from, step := 0, len(k.Ends); from < len(k.Ends); {
+		to := min(from+step, len(k.Ends))
+		err := w.some(ctx, k, from, to)
+		if errors.Is(err, batch.ErrTooLarge) && to-from > 1 {
+			step = (to - from) / 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// some decides about keys [from, to).
+func (w *teller) some(ctx context.Context, k *merge.Traced, from, to int) error {
+	d := decision{traced: k, sources: slices.Clone(k.Sources), producer: w.r.producer, top: int32(w.t.Highest)}
+	defer d.release()
+	d.choose(from, to)
+	if err := w.find.find(ctx, &d); err != nil {
+		return err
+	}
+	if err := d.place(w.r.merge); err != nil {
+		return err
+	}
+	if err := d.merge(w.r, w.fold); err != nil {
+		return err
+	}
+	if w.rows != nil {
+		if err := d.write(ctx, w.rows, w.t.DropDeletes); err != nil {
+			return err
+		}
+	}
+	return d.tell(ctx, w.changes)
+}
+
+// rowWriter writes rows of runs to files.
+type rowWriter struct {
+	r   *Rewriter
+	out *run.RollingWriter
+	asm *assembler
+}
+
+func (r *Rewriter) rowWriter(spec *run.FileSpec, dir string, workers int) (*rowWriter, error) {
+	own := *spec
+	own.Encoding.Workers = workers
+	asm, err := r.assembler(spec)
+	return &rowWriter{r: r, out: run.NewRollingWriter(&own, dir, 0), asm: asm}, err
+}
+
+func (w *rowWriter) write(ctx context.Context, rec arrow.RecordBatch) error {
+	file := w.asm.assemble(rec)
+	defer file.Release()
+	before := w.out.Written()
+	if err := w.out.Write(ctx, file); err != nil {
+		return err
+	}
+	return w.r.cfg.Pace.spend(ctx, w.out.Written()-before)
+}
+
+// leveled reads the files of a run and says of which level the last batch is.
+type leveled struct {
+	batch.Reader
+	level int32
+}
+
+func (r *Rewriter) leveled(dir string, files lsm.Run, among, workers int) *leveled {
+	l := &leveled{}
+	open := make([]func(context.Context) (batch.Reader, error), len(files))
+	for i, f := range files {
+		open[i] = func(ctx context.Context) (batch.Reader, error) {
+			l.level = f.Level
+			return r.source.Open(ctx, dir, f, r.runRequest(among, workers))
+		}
+	}
+	l.Reader = batch.Chain(r.schema, open...)
+	return l
+}
+
+// changelogSpec is what changelog files of a level look like.
+func (r *Rewriter) changelogSpec(level int) (*run.FileSpec, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s, ok := r.changelogs[level]; ok {
+		return s, nil
+	}
+	s, err := run.ChangelogSpecOf(r.cfg.Schema, &r.cfg.Options, level)
+	if err != nil {
+		return nil, err
+	}
+	if s.Format, err = r.cfg.Format(r.cfg.Options.ChangelogFormatAt(level)); err != nil {
+		return nil, err
+	}
+	s.FileIO, s.Env, s.Mem, s.Names, s.Ending = r.cfg.FileIO, r.cfg.Env, r.cfg.Mem, r.names, s.Format.Name()
+	s.Encoding.Hold = holdBytes
+	r.changelogs[level] = &s
+	return &s, nil
+}

@@ -1,0 +1,234 @@
+package compact
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tarnlake/tarn/fileio/layer"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/types"
+)
+
+// The changelog folded is the state of the levels it tells of, after every
+// compaction (INV-READ-1): of all above 0 where old rows are looked up, of the
+// highest one where full compactions tell. Each row of it fits what was before.
+func TestChangelogFolds(t *testing.T) {
+	checks := "15"
+	if raceDetector {
+		checks = "3"
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
+		t.Fatal(err)
+	}
+	for _, producer := range []string{"lookup", "full-compaction"} {
+		for _, options := range []map[string]string{
+			{},
+			{"changelog-producer.row-deduplicate": "true"},
+			{"changelog-producer.row-deduplicate": "true", "changelog-producer.row-deduplicate-ignore-fields": "v"},
+			{"sequence.field": "u"},
+			{"sequence.field": "u", "sequence.field.sort-order": "descending", "target-file-size": "1 kb"},
+			{"num-sorted-run.compaction-trigger": "2", "data-file.thin-mode": "true", "target-file-size": "1 kb", "changelog-file.prefix": "cl-"},
+			{"ignore-delete": "true"},
+		} {
+			all := map[string]string{"changelog-producer": producer}
+			maps.Copy(all, options)
+			t.Run(fmt.Sprint(producer, options), func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) {
+					f := newFixture(t2{t}, []string{"k"}, all)
+					tellHistory(t, f, rapid.IntRange(1, 3).Draw(t, "workers"))
+					f.mem.AssertSize(t2{t}, 0)
+				})
+			})
+		}
+	}
+}
+
+// values are the states of keys as far as the changelog must know them.
+func values(rows map[int64]record, deduplicates, ignoring bool) map[int64]string {
+	out := map[int64]string{}
+	for k, r := range rows {
+		out[k] = fmt.Sprint(r.user)
+		if !deduplicates || !ignoring {
+			out[k] = fmt.Sprint(r.value, r.user)
+		}
+	}
+	return out
+}
+
+func tellHistory(t *rapid.T, f *fixture, workers int) {
+	o := f.options()
+	r := f.rewriter(workers)
+	u := lsm.Universal{Compaction: o.Compaction}
+	var memory lsm.Memory
+	var files []*datafile.Meta
+	state := map[int64]record{}
+	seq := int64(0)
+	lookup := o.Changelog.Producer == "lookup"
+	for range rapid.IntRange(2, 14).Draw(t, "steps") {
+		if rapid.Bool().Draw(t, "write") {
+			var rows []record
+			for k := int64(0); k < 24; k++ {
+				if rapid.IntRange(0, 3).Draw(t, "has") > 0 {
+					continue
+				}
+				row := record{key: k, value: rapid.Int64Range(0, 1).Draw(t, "value"), seq: seq, kind: rapid.SampledFrom([]types.RowKind{0, 0, 2, 3}).Draw(t, "kind")}
+				if n := rapid.IntRange(0, 3).Draw(t, "user"); n > 0 {
+					row.user = int64(n)
+				}
+				if o.IgnoreDelete && row.kind == types.Delete {
+					row.kind = types.UpdateAfter // a writer leaves deletes out
+				}
+				rows = append(rows, row)
+				seq++
+			}
+			if len(rows) > 0 {
+				files = append(files, f.flush(0, rows...)...)
+			}
+			continue
+		}
+		levels := f.levels(files, r)
+		unit, ok := u.Pick(&memory, f.env.Now(), levels.Count(), levels.Runs())
+		if rapid.IntRange(0, 3).Draw(t, "full") == 0 {
+			unit, ok = lsm.PickFull(levels.Count(), levels.Runs(), r.MustRewrite)
+		}
+		if !ok {
+			continue
+		}
+		out, err := r.Rewrite(context.Background(), Task{
+			Unit: unit, Highest: levels.Count() - 1, DropDeletes: levels.DropsDeletes(&unit), Below: Below(levels, &unit),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range out.Changelog {
+			if !strings.HasPrefix(c.FileName, o.Changelog.Prefix) || int(c.Level) != unit.OutputLevel || c.FileSource == nil || *c.FileSource != datafile.Append {
+				t.Fatalf("changelog file %+v", c)
+			}
+		}
+		replay(t, state, f.rows(out.Changelog...), &o)
+		if levels, err = levels.With(out.Before, out.After, r.KeyTypes()); err != nil {
+			t.Fatal(err)
+		}
+		files = levels.Files()
+		told := slices.DeleteFunc(slices.Clone(files), func(m *datafile.Meta) bool {
+			return m.Level == 0 || !lookup && int(m.Level) != levels.Count()-1
+		})
+		ignoring := len(o.Changelog.IgnoreFields) > 0
+		want := values(f.seen(told), o.Changelog.Deduplicate, ignoring)
+		if d := cmp.Diff(want, values(state, o.Changelog.Deduplicate, ignoring)); d != "" {
+			t.Fatalf("the changelog folds to another state: %s", d)
+		}
+	}
+}
+
+// seen are the rows of a read; where -D rows are older by the sequence field they
+// stay hidden as in the table.
+func (f *fixture) seen(files []*datafile.Meta) map[int64]record {
+	f.t.Helper()
+	o := f.options()
+	out := map[int64]record{}
+	for _, r := range f.rows(files...) {
+		old, ok := out[r.key]
+		n := newer(r, old, o.SequenceFields != nil)
+		if ok && o.SequenceDescending && r.user != nil && old.user != nil && r.user != old.user {
+			n = !n
+		}
+		if !ok || n {
+			out[r.key] = r
+		}
+	}
+	for k, r := range out {
+		if r.kind.IsRetract() {
+			delete(out, k)
+		}
+	}
+	return out
+}
+
+// replay applies changes to a state and holds each against it.
+func replay(t *rapid.T, state map[int64]record, rows []record, o *option.Options) {
+	deduplicates, ignoring := o.Changelog.Deduplicate, len(o.Changelog.IgnoreFields) > 0
+	pending := map[int64]bool{} // keys whose -U has come
+	for _, r := range rows {
+		old, had := state[r.key]
+		// Updates that are none have left their mark in the table only.
+		equal := old.user == r.user && (ignoring || old.value == r.value)
+		same := had && equal && (deduplicates || old.seq == r.seq)
+		switch r.kind {
+		case types.Insert:
+			if had {
+				t.Fatalf("+I of a key that is there: %+v after %+v", r, old)
+			}
+			state[r.key] = r
+		case types.UpdateBefore, types.Delete:
+			if !same {
+				t.Fatalf("%v takes back %+v, but there is %+v", r.kind, r, old)
+			}
+			delete(state, r.key)
+			if r.kind == types.UpdateBefore {
+				pending[r.key] = true
+				state[r.key] = old // until its +U comes
+			}
+		case types.UpdateAfter:
+			if !pending[r.key] {
+				t.Fatalf("+U without -U: %+v", r)
+			}
+			if deduplicates && equal {
+				t.Fatalf("an update that changes nothing: %+v", r)
+			}
+			delete(pending, r.key)
+			state[r.key] = r
+		}
+	}
+	if len(pending) > 0 {
+		t.Fatalf("-U without +U: %v", pending)
+	}
+}
+
+// What is looked up lies in few pages of a big file: the others are not read.
+func TestLookupReadsFewPages(t *testing.T) {
+	f := newFixture(t, []string{"k"}, map[string]string{"changelog-producer": "lookup", "file.block-size": "64 kb"})
+	var rows []record
+	for k := int64(0); k < 200_000; k++ {
+		rows = append(rows, record{key: k, value: k, seq: k})
+	}
+	big := f.flush(5, rows...)
+	for _, m := range big {
+		m.Level = 5
+	}
+	fresh := f.flush(0, record{key: 7, value: 1, seq: 200_000, kind: types.UpdateAfter}, record{key: 59_000, seq: 200_001, kind: types.Delete},
+		record{key: 700_000, value: 3, seq: 200_002})
+	counted := layer.Count(f.fs)
+	f.fio = counted
+	r := f.rewriter(1)
+	levels := f.levels(append(fresh, big...), r)
+	unit := lsm.Unit{OutputLevel: 4, Files: fresh}
+	out, err := r.Rewrite(context.Background(), Task{Unit: unit, Highest: 5, Below: Below(levels, &unit)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range f.rows(out.Changelog...) {
+		got = append(got, fmt.Sprint(c.kind, " ", c.key, " ", c.value))
+	}
+	if want := []string{"-U 7 7", "+U 7 1", "-D 59000 59000", "+I 700000 3"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if len(out.After) != 1 || out.After[0].Level != 4 || out.After[0].FileName != fresh[0].FileName {
+		t.Errorf("a file that nothing merges with is written anew: %+v", out.After)
+	}
+	if n := counted.BytesRead(); n > big[0].FileSize/2 {
+		t.Errorf("%d bytes read of a file of %d: %v", n, big[0].FileSize, counted)
+	}
+	f.mem.AssertSize(t, 0)
+}
