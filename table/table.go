@@ -73,6 +73,13 @@ type Table interface {
 	DropPartitions(ctx context.Context, partitions []map[string]string, opts CommitOptions) (*CommitReport, error)
 	// Truncate removes all rows.
 	Truncate(ctx context.Context, opts CommitOptions) (*CommitReport, error)
+
+	// Compact rewrites files so that reads find less to do, and publishes that; no
+	// read of rows changes. It may run beside writers and other compactions: what
+	// does not fit what others did meanwhile is done anew, or left to them
+	// (CompactReport.Lost). The report tells what was published, also with an error;
+	// calling it again goes on from there.
+	Compact(ctx context.Context, opts CompactOptions) (*CompactReport, error)
 }
 
 // Scan says what to read. The zero value reads every row and column of the latest snapshot.
@@ -186,6 +193,10 @@ type StreamWrite interface {
 	// identifier, which must grow from commit to commit. An identifier that is
 	// already committed is refused before anything is written.
 	Commit(ctx context.Context, identifier int64) (*CommitReport, error)
+	// WaitForCompaction says whether Prepare and Commit, from now on, wait for the
+	// compactions of the buckets written to. Else those go with the first commit
+	// after their end; what is compacted at Close is given up.
+	WaitForCompaction(wait bool)
 	Abort(ctx context.Context) error
 	Close() error
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Config is the table whose files are rewritten. Everything but Budget, Mem,
-// Workers, Pace and Listener must be given.
+// Workers, Pace, Listener and Progress must be given.
 type Config struct {
 	Table   string // full name, for events and errors
 	FileIO  fileio.FileIO
@@ -36,6 +36,9 @@ type Config struct {
 	// Pace slows all rewrites down; nil = full speed.
 	Pace     *Pace
 	Listener *event.Listener
+	// Progress is told how many bytes were written since it was told last, about;
+	// side by side. nil = nobody.
+	Progress func(bytes int64)
 }
 
 // Bucket names one bucket of one partition.

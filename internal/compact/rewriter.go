@@ -10,7 +10,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/invariants"
 	"github.com/tarnlake/tarn/internal/layout"
@@ -85,11 +84,7 @@ type Task struct {
 func (r *Rewriter) Rewrite(ctx context.Context, t Task) (Result, error) {
 	start := r.cfg.Env.Now()
 	out, err := r.rewrite(ctx, t)
-	r.cfg.Listener.Emit(event.CompactEnd{
-		Table: r.cfg.Table, Partition: t.Partition, Bucket: int(t.Bucket.Bucket),
-		FilesBefore: len(out.Before), FilesAfter: len(out.After), BytesBefore: size(out.Before), BytesAfter: size(out.After),
-		Elapsed: r.cfg.Env.Now().Sub(start), Err: err,
-	})
+	r.told(t.Bucket, out, start, err)
 	return out, tarnerr.Trace("compacting files", err, "table", r.cfg.Table, "partition", t.Partition, "bucket", t.Bucket.Bucket)
 }
 
@@ -121,7 +116,7 @@ func (r *Rewriter) rewrite(ctx context.Context, t Task) (Result, error) {
 	for i, s := range steps {
 		if s.Rewrite == nil {
 			done[i] = upgraded(s.Upgrade, t.Unit.OutputLevel)
-			if !r.producer.tells(&t, s.Upgrade) {
+			if !r.producer.tells(&t, s.Upgrade) || r.producer.silent {
 				continue
 			}
 			eg.Go(func() error {

@@ -39,25 +39,16 @@ func (r *Rewriter) step(ctx context.Context, t Task, sections []lsm.Section, spe
 		out, err := r.tell(ctx, &t, sections, spec, workers)
 		return Result{Before: files, After: out.files, Changelog: out.changelog}, err
 	}
+	asm, err := r.assembler(spec)
+	if err != nil {
+		return Result{}, err
+	}
 	dir := r.cfg.Place.BucketDir(t.Partition, t.Bucket.Bucket)
 	own := *spec
 	own.Encoding.Workers = workers
 	out := run.NewRollingWriter(&own, dir, 0)
-	in := r.merged(dir, sections, !t.DropDeletes, workers)
-	if workers > 1 {
-		in = newAhead(ctx, in)
-	}
-	asm, err := r.assembler(spec)
-	if err == nil {
-		err = r.copy(ctx, in, out, asm)
-	}
-	if e := in.Close(); err == nil {
-		err = e
-	}
 	var res Result
-	if err == nil {
-		res.After, err = out.Close(ctx)
-	}
+	res.After, err = r.write(ctx, r.merged(dir, sections, !t.DropDeletes, workers), out, asm, workers)
 	if err != nil {
 		return Result{}, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
 	}
@@ -70,6 +61,22 @@ func filesOf(sections []lsm.Section) (files []*datafile.Meta) {
 		files = append(files, s.Files()...)
 	}
 	return files
+}
+
+// write writes all of in, which it closes, reading ahead where there is somebody
+// to do it. asm lays the rows out as a file has them; nil = they are.
+func (r *Rewriter) write(ctx context.Context, in batch.Reader, out *run.RollingWriter, asm *assembler, workers int) ([]*datafile.Meta, error) {
+	if workers > 1 {
+		in = newAhead(ctx, in)
+	}
+	err := r.copy(ctx, in, out, asm)
+	if e := in.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out.Close(ctx)
 }
 
 // copy writes all batches of in, as files have them.
@@ -93,6 +100,9 @@ func (r *Rewriter) copy(ctx context.Context, in batch.Reader, out *run.RollingWr
 			return err
 		}
 		now := out.Written()
+		if r.cfg.Progress != nil {
+			r.cfg.Progress(now - written)
+		}
 		if err := r.cfg.Pace.spend(ctx, now-written); err != nil {
 			return err
 		}
@@ -112,21 +122,16 @@ func (r *Rewriter) merged(dir string, sections []lsm.Section, keepDeletes bool, 
 				runs, cfg.Ranked = byAge, true
 			}
 			in := make([]batch.Reader, len(runs))
+			level := make([]*leveled, len(runs))
 			for j, files := range runs {
-				in[j] = r.openRun(dir, files, len(runs), workers)
+				level[j] = r.leveled(dir, files, len(runs), workers)
+				in[j] = level[j]
+			}
+			if r.producer != nil && r.producer.lookup && r.merge.Engine != merge.FirstRow {
+				cfg.Level = func(run int) int32 { return level[run].level }
 			}
 			return merge.NewReader(cfg, in), nil
 		}
-	}
-	return batch.Chain(r.schema, open...)
-}
-
-// openRun reads the files of a sorted run, one of several merged, one after the other.
-func (r *Rewriter) openRun(dir string, files lsm.Run, among, workers int) batch.Reader {
-	req := r.runRequest(among, workers)
-	open := make([]func(context.Context) (batch.Reader, error), len(files))
-	for i, f := range files {
-		open[i] = func(ctx context.Context) (batch.Reader, error) { return r.source.Open(ctx, dir, f, req) }
 	}
 	return batch.Chain(r.schema, open...)
 }
@@ -178,27 +183,22 @@ const (
 	perFile = 128<<20 + holdBytes
 )
 
-// reserve takes the memory of one merge, all of the budget when it needs more.
+// reserve takes the memory of one merge of sections after each other, all of the
+// budget when it needs more.
 func (r *Rewriter) reserve(ctx context.Context, sections []lsm.Section, spec *run.FileSpec) (release func(), err error) {
 	b := r.cfg.Budget
 	if b == nil {
 		return func() {}, nil
 	}
-	var total, reading int64
+	var reading, total int64
 	for _, s := range sections {
 		var widest int64
 		for _, files := range s {
-			var most int64
-			for _, f := range files {
-				most = max(most, min(blowUp*f.FileSize, perRun))
-			}
-			widest += most
+			widest += min(blowUp*largest(files), perRun)
 		}
-		reading = max(reading, widest)
-		total += size(s.Files())
+		reading, total = max(reading, widest), total+size(s.Files())
 	}
-	need := perMerge + reading + min(2*total, spec.TargetSize, perFile)
-	held, err := b.Reserve(ctx, min(need, b.Limit()))
+	held, err := b.Reserve(ctx, min(perMerge+reading+min(2*total, spec.TargetSize, perFile), b.Limit()))
 	if err != nil {
 		return nil, err
 	}

@@ -144,6 +144,10 @@ func (t *systemTable) Truncate(context.Context, table.CommitOptions) (*table.Com
 	return nil, t.refuse("truncating table", "writing to a system table", writeHint)
 }
 
+func (t *systemTable) Compact(context.Context, table.CompactOptions) (*table.CompactReport, error) {
+	return nil, t.refuse("compacting table", "compacting a system table", "Compact the table itself.")
+}
+
 const writeHint = "Write to the table itself."
 
 func (t *systemTable) refuse(op, feature, hint string) error {
