@@ -105,7 +105,7 @@ func (h *hll) decodeSet(b []byte) error {
 		return nil
 	}
 	lg := int(b[hllLgArray])
-	for lg < lgSet || 4*n > 3<<lg {
+	for lg < lgSet || lg <= h.lgK-3 && 4*n > 3<<lg {
 		lg++ // not stored by early versions
 	}
 	if lg > h.lgK-3 || 1<<lg > (len(b)-setHead)/4 {
