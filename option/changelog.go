@@ -5,6 +5,7 @@ type Changelog struct {
 	Producer     string   // "none", "input", "full-compaction" or "lookup"
 	Deduplicate  bool     // an update that changes no value is none
 	IgnoreFields []string // columns that Deduplicate does not look at
+	Lookup       bool     // compactions look up what rows were before, for the changelog or for readers
 	LookupWait   bool     // a commit waits for the compaction that looks up
 	Prefix       string
 	Format       string // "" = that of data files
@@ -15,7 +16,7 @@ type Changelog struct {
 func (r *reader) changelog() Changelog {
 	return Changelog{
 		Producer: r.word("changelog-producer"), Deduplicate: r.bool("changelog-producer.row-deduplicate"),
-		IgnoreFields: r.list("changelog-producer.row-deduplicate-ignore-fields", true), LookupWait: r.bool("lookup-wait"),
+		IgnoreFields: r.list("changelog-producer.row-deduplicate-ignore-fields", true), Lookup: r.needsLookup(), LookupWait: r.bool("lookup-wait"),
 		Prefix: r.text("changelog-file.prefix"), Format: r.word("changelog-file.format"),
 		Compression: r.word("changelog-file.compression"), StatsMode: r.word("changelog-file.stats-mode"),
 	}

@@ -17,8 +17,10 @@ import (
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// producer says when a compaction tells what it changes, and how.
+// producer says when a compaction looks at what its rows change, and how.
 type producer struct {
+	// silent: it looks up old rows for the readers' sake and writes no changelog.
+	silent bool
 	// lookup: rows of level 0 are compared with what they meet on higher levels, in
 	// the compaction or below it. Else what reaches the highest level is compared
 	// with what was there.
@@ -27,13 +29,18 @@ type producer struct {
 	equal  *changelog.Equal // updates between equal rows are none; nil: all count
 }
 
-// newProducer returns nil for tables whose compactions produce no changelog.
+// newProducer returns nil for tables whose compactions need not look at what was
+// before.
 func (r *Rewriter) newProducer() (*producer, error) {
 	s, c := r.cfg.Schema, r.cfg.Options.Changelog
-	if c.Producer != "lookup" && c.Producer != "full-compaction" || !s.HasPrimaryKey() {
+	if !c.Lookup && c.Producer != "full-compaction" || !s.HasPrimaryKey() {
 		return nil, nil
 	}
-	p := &producer{lookup: c.Producer == "lookup", engine: r.merge.Engine}
+	p := &producer{lookup: c.Lookup, silent: c.Producer != "lookup" && c.Producer != "full-compaction", engine: r.merge.Engine}
+	if c.Producer == "full-compaction" && c.Lookup {
+		return nil, tarnerr.New(tarnerr.Unsupported, "choosing changelog producer", "lookups beside full-compaction", "changelog-producer", c.Producer).
+			WithHint("Unset force-lookup.")
+	}
 	for _, name := range c.IgnoreFields {
 		if s.Index(name) < 0 {
 			return nil, tarnerr.New(tarnerr.Invalid, "choosing columns", "the table has no such column", "changelog-producer.row-deduplicate-ignore-fields", name)
@@ -84,13 +91,16 @@ type told struct{ files, changelog []*datafile.Meta }
 // sorted run, unless spec is nil, and what changes to changelog files.
 func (r *Rewriter) tell(ctx context.Context, t *Task, sections []lsm.Section, spec *run.FileSpec, workers int) (told, error) {
 	dir := r.cfg.Place.BucketDir(t.Partition, t.Bucket.Bucket)
-	changes, err := r.changelogSpec(t.Unit.OutputLevel)
-	if err != nil {
-		return told{}, err
-	}
 	w := &teller{r: r, t: t, dir: dir, find: &finder{r: r, dir: dir, below: t.Below, keys: r.merge.Keys}, workers: workers}
-	if w.changes, err = r.rowWriter(changes, dir, workers); err != nil {
-		return told{}, err
+	var err error
+	if !r.producer.silent {
+		changes, err := r.changelogSpec(t.Unit.OutputLevel)
+		if err != nil {
+			return told{}, err
+		}
+		if w.changes, err = r.rowWriter(changes, dir, workers); err != nil {
+			return told{}, err
+		}
 	}
 	if spec != nil {
 		if w.rows, err = r.rowWriter(spec, dir, workers); err != nil {
@@ -113,16 +123,18 @@ func (r *Rewriter) tell(ctx context.Context, t *Task, sections []lsm.Section, sp
 	if err == nil && w.rows != nil {
 		out.files, err = w.rows.out.Close(ctx)
 	}
-	if err == nil {
+	if err == nil && w.changes != nil {
 		out.changelog, err = w.changes.out.Close(ctx)
 	}
 	if err == nil {
 		return out, nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = errors.Join(err, w.changes.out.Abort(ctx), r.Remove(ctx, t.Bucket, out.files))
-	if w.rows != nil {
-		err = errors.Join(err, w.rows.out.Abort(ctx))
+	err = errors.Join(err, r.Remove(ctx, t.Bucket, out.files))
+	for _, w := range []*rowWriter{w.rows, w.changes} {
+		if w != nil {
+			err = errors.Join(err, w.out.Abort(ctx))
+		}
 	}
 	return told{}, err
 }
@@ -156,7 +168,7 @@ type teller struct {
 	find    *finder
 	fold    *merge.Folder // nil where the last row wins
 	rows    *rowWriter    // nil: files only move
-	changes *rowWriter
+	changes *rowWriter    // nil: nothing is told
 	workers int
 }
 
@@ -234,6 +246,9 @@ func (w *teller) some(ctx context.Context, k *merge.Traced, from, to int) error 
 		if err := d.write(ctx, w.rows, w.t.DropDeletes); err != nil {
 			return err
 		}
+	}
+	if w.changes == nil {
+		return nil
 	}
 	return d.tell(ctx, w.changes)
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -231,4 +233,120 @@ func TestLookupReadsFewPages(t *testing.T) {
 		t.Errorf("%d bytes read of a file of %d: %v", n, big[0].FileSize, counted)
 	}
 	f.mem.AssertSize(t, 0)
+}
+
+// Where rows are looked up, what a compaction makes of them holds what lies below:
+// a merge of all levels must not count that twice, nor a compaction of any.
+func TestLookupAggregates(t *testing.T) {
+	for _, options := range []map[string]string{
+		{"changelog-producer": "lookup"},
+		{"changelog-producer": "lookup", "num-sorted-run.compaction-trigger": "2", "target-file-size": "1 kb"},
+		{"force-lookup": "true"},
+	} {
+		t.Run(fmt.Sprint(options), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				all := map[string]string{"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+				maps.Copy(all, options)
+				f := newFixture(t2{t}, []string{"k"}, all)
+				sumHistory(t, f)
+				f.mem.AssertSize(t2{t}, 0)
+			})
+		})
+	}
+}
+
+func sumHistory(t *rapid.T, f *fixture) {
+	r := f.rewriter(1)
+	o := f.options()
+	u := lsm.Universal{Compaction: o.Compaction}
+	var memory lsm.Memory
+	var files []*datafile.Meta
+	sums, state := map[int64]int64{}, map[int64]int64{}
+	seq := int64(0)
+	for range rapid.IntRange(2, 16).Draw(t, "steps") {
+		if rapid.Bool().Draw(t, "write") {
+			var rows []record
+			for k := int64(0); k < 12; k++ {
+				if rapid.Bool().Draw(t, "has") {
+					rows = append(rows, record{key: k, value: 1 + seq, seq: seq})
+					sums[k] += 1 + seq
+					seq++
+				}
+			}
+			if len(rows) > 0 {
+				files = append(files, f.flush(0, rows...)...)
+			}
+		} else {
+			levels := f.levels(files, r)
+			unit, ok := u.Pick(&memory, f.env.Now(), levels.Count(), levels.Runs())
+			switch rapid.IntRange(0, 5).Draw(t, "unit") {
+			case 0:
+				unit, ok = lsm.PickFull(levels.Count(), levels.Runs(), r.MustRewrite)
+			case 1, 2: // level 0 alone, to the lowest level that is free
+				unit, ok = lsm.Unit{OutputLevel: 1 + rapid.IntRange(0, 3).Draw(t, "level")}, false
+				for _, run := range levels.Runs() {
+					if run.Level <= unit.OutputLevel {
+						unit.Files = append(unit.Files, run.Run...)
+						ok = true
+					}
+				}
+			}
+			if !ok {
+				continue
+			}
+			out, err := r.Rewrite(context.Background(), Task{
+				Unit: unit, Highest: levels.Count() - 1, DropDeletes: levels.DropsDeletes(&unit), Below: Below(levels, &unit),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range f.rows(out.Changelog...) {
+				if c.kind == types.UpdateBefore && state[c.key] != c.value {
+					t.Fatalf("-U of %d, but there is %d", c.value, state[c.key])
+				}
+				state[c.key] = c.value
+			}
+			if levels, err = levels.With(out.Before, out.After, r.KeyTypes()); err != nil {
+				t.Fatal(err)
+			}
+			files = levels.Files()
+			if o.Changelog.Producer == "none" {
+				if len(out.Changelog) > 0 {
+					t.Fatal("a changelog that nobody asked for")
+				}
+				continue
+			}
+			told := slices.DeleteFunc(slices.Clone(files), func(m *datafile.Meta) bool { return m.Level == 0 })
+			if d := cmp.Diff(f.sums(r, told), state); d != "" {
+				t.Fatalf("the changelog folds to another state: %s", d)
+			}
+		}
+		if d := cmp.Diff(sums, f.sums(r, files)); d != "" {
+			t.Fatalf("sums: %s", d)
+		}
+	}
+}
+
+// sums merges files as a compaction of all of them does.
+func (f *fixture) sums(r *Rewriter, files []*datafile.Meta) map[int64]int64 {
+	f.t.Helper()
+	sections, err := lsm.Sections(files, r.KeyTypes())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	in := r.merged(f.dir(), sections, false, 1)
+	defer in.Close()
+	out := map[int64]int64{}
+	for {
+		rec, err := in.Next(context.Background())
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for i := range int(rec.NumRows()) {
+			out[int64(rec.Column(1).(*array.Int32).Value(i))] = rec.Column(0).(*array.Int64).Value(i)
+		}
+	}
 }

@@ -33,6 +33,11 @@ type Config struct {
 	// KeepDeletes returns surviving -U and -D; a read drops them.
 	KeepDeletes bool
 
+	// Level says of which level the batch is that a run gave last, where compactions
+	// look up old rows: what is on a level above 0 is then part of what is on the
+	// lowest of them, which alone counts, beside level 0. nil = all rows count.
+	Level func(run int) int32
+
 	// Schema is the schema of the output, whose column i is column Output[i] of the runs.
 	Schema *arrow.Schema
 	Output []int

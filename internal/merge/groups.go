@@ -12,7 +12,8 @@ type groups struct {
 	*survivors
 	tree   *tree
 	opened bool
-	streak int // the leaf that won the last group alone, -1 none
+	streak int     // the leaf that won the last group alone, -1 none
+	levels []int32 // of the rows of a key, where the merge asks for them
 }
 
 func newGroups(s *survivors) *groups {
@@ -84,13 +85,19 @@ func (g *groups) merge(l *leaf) {
 // collect takes the remaining rows of the key for the engine to fold.
 func (g *groups) collect(l *leaf) {
 	r := &g.rows
+	from := len(r.Refs)
+	g.levels = g.levels[:0]
 	for {
 		r.Refs, r.Kinds = append(r.Refs, batch.NewRef(g.use(l), l.row)), append(r.Kinds, l.kind[l.row])
+		g.levels = append(g.levels, l.level)
 		if g.tree.grouped() {
 			break
 		}
 		l = g.leaves[g.tree.winner()]
 		g.tree.take()
+	}
+	if g.cfg.Level != nil {
+		r.lowest(from, g.levels)
 	}
 	r.Ends = append(r.Ends, len(r.Refs))
 }

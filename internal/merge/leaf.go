@@ -16,6 +16,7 @@ import (
 // leaf is one sorted run under the tree, standing on one of its rows.
 type leaf struct {
 	reader batch.Reader
+	level  int32             // of the batch, where the merge asks for it
 	rank   int               // its age among the runs, where these are ranked
 	rec    arrow.RecordBatch // borrowed until the next batch
 	source int               // its number among the sources of the output, -1 none yet
@@ -81,6 +82,9 @@ func (l *leaf) load(ctx context.Context, cfg *Config) error {
 			return tarnerr.New(tarnerr.Corrupt, "merging sorted runs", "keys of a run are out of order", "row", i)
 		}
 		prev = p
+	}
+	if cfg.Level != nil {
+		l.level = cfg.Level(l.rank)
 	}
 	l.rec, l.row, l.head = rec, 0, l.keys.prefix[0]
 	return nil

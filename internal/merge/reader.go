@@ -27,7 +27,7 @@ func NewReader(cfg Config, runs []batch.Reader) batch.Reader {
 		r.fold, r.err = NewFolder(cfg)
 	}
 	switch {
-	case !c.fast():
+	case !c.fast() || c.Level != nil && r.fold != nil:
 		r.steps = newGroups(&r.survivors)
 	case r.fold != nil:
 		r.steps = newRelay(&r.survivors)

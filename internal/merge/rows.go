@@ -28,6 +28,25 @@ func (r *Rows) ones(source, from int, kinds []int8) {
 	}
 }
 
+// lowest drops from the rows behind from, one key's, those that lie on a level
+// above the lowest one over 0. Source: paimon-core
+// mergetree/compact/LookupMergeFunction.
+func (r *Rows) lowest(from int, levels []int32) {
+	lowest, n := int32(0), from
+	for _, l := range levels {
+		if l > 0 && (lowest == 0 || l < lowest) {
+			lowest = l
+		}
+	}
+	for i, l := range levels {
+		if l <= lowest {
+			r.Refs[n], r.Kinds[n] = r.Refs[from+i], r.Kinds[from+i]
+			n++
+		}
+	}
+	r.Refs, r.Kinds = r.Refs[:n], r.Kinds[:n]
+}
+
 // head are the first n keys.
 func (r *Rows) head(n int) Rows {
 	end := r.Ends[n-1]

@@ -98,6 +98,7 @@ type scan struct {
 	keyTypes []types.Type
 	merge    merge.Config // but for the system columns and the output
 	rules    *merge.Rules
+	lowest   bool // of rows above level 0 the lowest alone counts, see [merge.Config]
 }
 
 func newScan(cfg Config, req Request) (*scan, error) {
@@ -151,6 +152,7 @@ func (s *scan) prepareMerge(table *schema.Schema) error {
 	if s.rules, err = merge.NewRules(table, &s.cfg.Options); err != nil {
 		return err
 	}
+	s.lowest = o.Changelog.Lookup && s.rules.Engine != merge.FirstRow
 	keys := table.Select(table.TrimmedPrimaryKeys())
 	sequence := table.Select(o.SequenceFields)
 	if len(sequence) != len(o.SequenceFields) {

@@ -83,7 +83,7 @@ func (s *scan) openRaw(dir string, sp *split.Split) (batch.Reader, error) {
 					return nil, err
 				}
 				rows.merge.Schema, rows.merge.Output = s.rawSchema, columns(0, len(s.raw))
-				return merge.NewReader(rows.merge, []batch.Reader{s.openRun(dir, lsm.Run{f}, rows, part, s.where, 1)}), nil
+				return merge.NewReader(rows.merge, []batch.Reader{s.openRun(dir, lsm.Run{f}, rows, part, s.where, 1, new(int32))}), nil
 			})
 			continue
 		}
@@ -124,8 +124,12 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 				return nil, err
 			}
 			runs := make([]batch.Reader, len(section))
+			level := make([]int32, len(section))
 			for i, r := range rows.runs {
-				runs[i] = s.openRun(dir, r, rows, split.Part{}, where, len(section))
+				runs[i] = s.openRun(dir, r, rows, split.Part{}, where, len(section), &level[i])
+			}
+			if s.lowest {
+				rows.merge.Level = func(run int) int32 { return level[run] }
 			}
 			return merge.NewReader(rows.merge, runs), nil
 		})
@@ -168,8 +172,9 @@ func (s *scan) mergeRows(section lsm.Section) (rows mergeRows, err error) {
 }
 
 // openRun reads the files of a sorted run, one of several merged, as merge rows,
-// one after the other. Part is of a run of one file.
-func (s *scan) openRun(dir string, files lsm.Run, rows mergeRows, part split.Part, where *expr.Bound, among int) batch.Reader {
+// one after the other. Part is of a run of one file. level is that of the file the
+// last batch is of.
+func (s *scan) openRun(dir string, files lsm.Run, rows mergeRows, part split.Part, where *expr.Bound, among int, level *int32) batch.Reader {
 	req := s.request(rows.fields, part, where, among)
 	if among > 1 {
 		// A merge copies what it returns: these rows nobody else sees.
@@ -177,7 +182,10 @@ func (s *scan) openRun(dir string, files lsm.Run, rows mergeRows, part split.Par
 	}
 	open := make([]opener, len(files))
 	for i, f := range files {
-		open[i] = func(ctx context.Context) (batch.Reader, error) { return s.cfg.Files.Open(ctx, dir, f, req) }
+		open[i] = func(ctx context.Context) (batch.Reader, error) {
+			*level = f.Level
+			return s.cfg.Files.Open(ctx, dir, f, req)
+		}
 	}
 	return batch.Chain(rows.schema, open...)
 }
