@@ -62,6 +62,9 @@ func TestTablesInSQL(t *testing.T) {
 
 	// Columns whose names differ in case alone, or are those that casts use.
 	w.does("CREATE DATABASE shop; CREATE TABLE twins (a INT, \"A\" STRING, c0 INT, \"q\"\"r\" INT); INSERT INTO twins SELECT 1, 2, 3, 4")
+	w.refuses("SELECT count(*) FROM twins", tarnerr.Unsupported, "a, A", "RENAME COLUMN \"A\"", "LINE 1")
+	w.does("CREATE TABLE inner_twins (r ROW<a INT, \"A\" INT>)")
+	w.refuses("SELECT * FROM inner_twins", tarnerr.Unsupported, "r.a, r.A")
 	w.wants("SELECT min_value_stats FROM twins$files", "\"{A=2, a=1, c0=3, q\"\"r=4}\"\n")
 }
 
@@ -115,4 +118,24 @@ func TestRunStopsAtTheFirstError(t *testing.T) {
 	if _, err := w.db.Exec(context.Background(), "SELECT 1"); tarnerr.KindOf(err) != tarnerr.Closed {
 		t.Errorf("after close: %v", err)
 	}
+}
+
+// TestInsertLosesNothing: what DuckDB's casts would leave out or make up is refused.
+func TestInsertLosesNothing(t *testing.T) {
+	w := newWorld(t, tarnsql.Options{})
+	w.does("CREATE TABLE t (d DATE, s TIMESTAMP(3), n TIMESTAMP(9), z TIMESTAMP_LTZ(6), r ROW<a INT, b STRING>, l ARRAY<ROW<a INT>>)")
+	for _, column := range []string{"d", "s", "n", "z"} {
+		for _, value := range []string{"infinity", "-infinity"} {
+			w.refuses("INSERT INTO t ("+column+") VALUES ('"+value+"')", tarnerr.Invalid, "infinity", "column="+column)
+		}
+	}
+	w.refuses("INSERT INTO t (d) SELECT CASE WHEN range < 9 THEN DATE '2024-01-01' ELSE 'infinity' END FROM range(10)", tarnerr.Invalid, "column=d")
+	for _, value := range []string{"{'a': 1, 'zz': 2}", "{'a': 1, 'b': 'x', 'c': NULL}", "struct_pack(zz := 1)"} {
+		w.refuses("INSERT INTO t (r) VALUES ({'a': 1, 'b': 'x'}), ("+value+")", tarnerr.Invalid, "member=", "column=r", "LINE 1")
+		w.refuses("INSERT INTO t (r) SELECT "+value, tarnerr.Invalid, "member=", "column=r")
+		w.refuses("INSERT INTO t (l) VALUES (["+value+"])", tarnerr.Invalid, "member=", "column=l")
+	}
+	w.refuses("INSERT INTO t (r) VALUES ((SELECT {'a': 1, 'zz': 2} FROM t LIMIT 1))", tarnerr.Invalid, "member=zz")
+	w.does("INSERT INTO t (r) VALUES ({'a': 1}), ({'B': 'x'}), (row(3, 'y')), (NULL), ({'a': 9007199254740993 - 9007199254740990, 'b': 1.5})")
+	w.wants("SELECT r FROM t ORDER BY r.a, r.b", "\"{\"\"a\"\":1,\"\"b\"\":null}\"\n\"{\"\"a\"\":3,\"\"b\"\":\"\"1.5\"\"}\"\n\"{\"\"a\"\":3,\"\"b\"\":\"\"y\"\"}\"\n\"{\"\"a\"\":null,\"\"b\"\":\"\"x\"\"}\"\nnull\n")
 }

@@ -89,8 +89,12 @@ func newDecoder(t mapping.LogicalType) *decoder {
 func (d *decoder) target(t types.Type) {
 	d.out = t
 	switch t.Root {
+	case types.Date:
+		d.decode = finite[int32](math.MaxInt32, d.decode)
+	case types.Timestamp:
+		d.decode = finite[int64](math.MaxInt64, d.decode)
 	case types.TimestampLTZ:
-		d.decode = zoned(types.TimeUnit(t.Precision))
+		d.decode = finite[int64](math.MaxInt64, zoned(types.TimeUnit(t.Precision)))
 	case types.Array, types.Vector:
 		d.children[0].target(*t.Element)
 	case types.Map, types.Multiset:
@@ -101,6 +105,23 @@ func (d *decoder) target(t types.Type) {
 		for i, f := range t.Fields {
 			d.children[i].target(f.Type)
 		}
+	}
+}
+
+type decode = func(d *decoder, b array.Builder, vec mapping.Vector, from, n int) error
+
+// finite refuses the values that stand for infinity in DuckDB, endless and its
+// negative: to all other readers of the table they would be days like others.
+func finite[T int32 | int64](endless T, then decode) decode {
+	return func(d *decoder, b array.Builder, vec mapping.Vector, from, n int) error {
+		ok := valid(vec, from, n)
+		for i, v := range vectorData[T](vec, from+n)[from:] {
+			if (v == endless || v == -endless) && (ok == nil || ok[i]) {
+				return tarnerr.New(tarnerr.Invalid, "reading result", "infinity, which no table holds", "type", d.out).
+					WithHint("Write NULL, or a far day that means it, such as 9999-12-31.")
+			}
+		}
+		return then(d, b, vec, from, n)
 	}
 }
 

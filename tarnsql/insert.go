@@ -7,6 +7,9 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2/mapping"
 
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/option"
@@ -125,7 +128,11 @@ func (db *DB) insert(ctx context.Context, source *edited, c sqltext.Insert) (out
 		}
 		return err
 	}
-	edits := append(castValues(source.text, c.QueryAt, into.fields), into.prefix(c, len(source.text))...)
+	edits, structs := castValues(source.text, c.QueryAt, into.fields)
+	if edits, err = db.castStructs(edits, structs, source); err != nil {
+		return nil, err
+	}
+	edits = append(edits, into.prefix(c, len(source.text))...)
 	rows, err := db.query(ctx, source.apply(edits), append(into.fields, into.fixed...))
 	if err != nil {
 		return nil, place(err)
@@ -182,20 +189,31 @@ func uncommitted(ctx context.Context, statement string, report *table.CommitRepo
 	e.Hint = "Nothing of this " + statement + " was committed."
 }
 
+// writtenValue is a value of VALUES (…) with the column that it goes to.
+type writtenValue struct {
+	field    types.Field
+	from, to int // bytes of the text
+}
+
+// cast makes edits that cast the value to its column.
+func (v writtenValue) cast() []edit {
+	return []edit{{v.from, v.from, "CAST("}, {v.to, v.to, " AS " + castName(v.field.Type) + ")"}}
+}
+
 // castValues casts each value of VALUES (…), (…) to its column: by itself DuckDB
 // would first bring all rows to one type of its own choice, and lose digits.
-// DEFAULT becomes NULL, which the table's writer replaces.
-func castValues(text string, at int, fields []types.Field) []edit {
-	var edits []edit
+// DEFAULT becomes NULL, which the table's writer replaces. Values that may have
+// members are not among the edits.
+func castValues(text string, at int, fields []types.Field) (edits []edit, structs []writtenValue) {
 	tokens := sqltext.Lex(text)
 	i := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.Start == at })
 	if i < 0 || !tokens[i].Is("VALUES") {
-		return nil
+		return nil, nil
 	}
 	for i++; i < len(tokens) && tokens[i].Is("("); i++ {
 		end := closing(tokens, i)
 		if end == len(tokens) {
-			return nil
+			return nil, nil
 		}
 		column, depth, first := 0, 0, i+1
 		for k := i + 1; k <= end; k++ {
@@ -206,11 +224,14 @@ func castValues(text string, at int, fields []types.Field) []edit {
 				depth--
 			case k == end || t.Is(",") && depth == 0:
 				if first < k && column < len(fields) {
-					from, to := tokens[first].Start, tokens[k-1].End()
-					if first == k-1 && tokens[first].Is("DEFAULT") {
-						edits = append(edits, edit{from, to, "NULL"})
-					} else {
-						edits = append(edits, edit{from, from, "CAST("}, edit{to, to, " AS " + castName(fields[column].Type) + ")"})
+					v := writtenValue{fields[column], tokens[first].Start, tokens[k-1].End()}
+					switch {
+					case first == k-1 && tokens[first].Is("DEFAULT"):
+						edits = append(edits, edit{v.from, v.to, "NULL"})
+					case hasMembers(v.field.Type):
+						structs = append(structs, v)
+					default:
+						edits = append(edits, v.cast()...)
 					}
 				}
 				column++
@@ -221,7 +242,48 @@ func castValues(text string, at int, fields []types.Field) []edit {
 			break
 		}
 	}
-	return edits
+	return edits, structs
+}
+
+// hasMembers tells whether a type is, or holds, a ROW.
+func hasMembers(t types.Type) bool {
+	if t.Root == types.Row || t.Root == types.Variant {
+		return true
+	}
+	return t.Element != nil && hasMembers(*t.Element) || t.Key != nil && hasMembers(*t.Key)
+}
+
+// castStructs adds the casts of values that may have members, none of which the
+// cast may leave out. Where DuckDB cannot read the values by themselves, they stay
+// as they are, and the type that they share is looked at.
+func (db *DB) castStructs(edits []edit, values []writtenValue, source *edited) ([]edit, error) {
+	if len(values) == 0 {
+		return edits, nil
+	}
+	conn, err := db.engine.connect()
+	if err != nil {
+		return nil, err
+	}
+	defer mapping.Disconnect(&conn)
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = source.text[v.from:v.to]
+	}
+	var stmt mapping.PreparedStatement
+	defer mapping.DestroyPrepare(&stmt)
+	if mapping.Prepare(conn, "SELECT "+strings.Join(list, ", "), &stmt) == mapping.StateError || int(mapping.PreparedStatementColumnCount(stmt)) != len(values) {
+		return edits, nil
+	}
+	for i, v := range values {
+		t := mapping.PreparedStatementColumnLogicalType(stmt, mapping.IdxT(i))
+		from := newDecoder(t).out
+		mapping.DestroyLogicalType(&t)
+		if err := refuseStray(from, v.field); err != nil {
+			return nil, withPlace(err, source, v.from)
+		}
+		edits = append(edits, v.cast()...)
+	}
+	return edits, nil
 }
 
 // partitionOf are values of partition columns as a partition's path has them. The

@@ -285,11 +285,8 @@ func plainColumn(name string, want types.Field) string {
 }
 
 // plainTypes reports columns that DuckDB's reader gives just as our table
-// function does, under names that differ in more than case.
+// function does.
 func plainTypes(fields []types.Field) bool {
-	if twins(fields) {
-		return false
-	}
 	for _, f := range fields {
 		switch f.Type.Root {
 		case types.Boolean, types.TinyInt, types.SmallInt, types.Int, types.BigInt, types.Float, types.Double, types.Decimal,

@@ -4,6 +4,7 @@ package tarnsql
 
 import (
 	"context"
+	"strings"
 
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -72,19 +73,39 @@ func (db *DB) resolve(ctx context.Context, found *survey) error {
 			r.catalog = at.catalog
 		}
 		r.scan = &scan{table: t, fields: t.Schema().Fields, schema: t.Schema().ID, system: t.Name().System != ""}
-		if r.travel == nil {
-			continue
+		if r.travel != nil {
+			if r.scan.snapshot, err = db.travelTo(ctx, found.source, r); err != nil {
+				return placeUnlessPlaced(err, found.source, r.travel.from)
+			}
+			at, err := t.SchemaAt(ctx, r.scan.snapshot)
+			if err != nil {
+				return withPlace(err, found.source, r.from)
+			}
+			r.scan.fields, r.scan.schema = at.Fields, at.ID
 		}
-		if r.scan.snapshot, err = db.travelTo(ctx, found.source, r); err != nil {
-			return placeUnlessPlaced(err, found.source, r.travel.from)
+		if one, other, ok := twins(r.scan.fields); ok {
+			return withPlace(tarnerr.New(tarnerr.Unsupported, "reading table", "columns whose names differ in case alone, in SQL", "table", t.Name(), "columns", one+", "+other).
+				WithHint("Rename one: ALTER TABLE … RENAME COLUMN %s TO …; `tarn table read` takes them as they are.", quoteName(other)), found.source, r.from)
 		}
-		at, err := t.SchemaAt(ctx, r.scan.snapshot)
-		if err != nil {
-			return withPlace(err, found.source, r.from)
-		}
-		r.scan.fields, r.scan.schema = at.Fields, at.ID
 	}
 	return nil
+}
+
+// twins finds two fields whose names differ in case alone, of a table or inside its
+// columns. DuckDB takes one for the other.
+func twins(fields []types.Field) (one, other string, ok bool) {
+	seen := map[string]string{}
+	for _, f := range fields {
+		name := strings.ToLower(f.Name)
+		if seen[name] != "" {
+			return seen[name], f.Name, true
+		}
+		seen[name] = f.Name
+		if one, other, ok = twins(inside(f.Type)); ok {
+			return f.Name + "." + one, f.Name + "." + other, true
+		}
+	}
+	return "", "", false
 }
 
 // pin plans every reference, so that all that name one table see one snapshot of it.

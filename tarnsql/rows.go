@@ -5,6 +5,7 @@ package tarnsql
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -165,11 +166,17 @@ func (q *query) describe() error {
 		q.columns = columns
 		return nil
 	}
+	for i, to := range q.into {
+		if err := refuseStray(q.fields[i].Type, to); err != nil {
+			return err
+		}
+	}
 	titles := q.fields
 	names, casts := make([]string, len(columns)), make([]string, len(columns))
+	_, _, double := twins(q.into)
 	for i, c := range columns {
 		names[i] = "c" + itoa(i)
-		if q.into != nil && !twins(q.into) {
+		if q.into != nil && !double {
 			names[i] = quoteName(q.into[i].Name) // an error of the cast names it
 		}
 		switch {
@@ -200,13 +207,40 @@ func (q *query) describe() error {
 	return nil
 }
 
-// twins reports two fields whose names differ in case alone.
-func twins(fields []types.Field) bool {
-	seen := map[string]bool{}
-	for _, f := range fields {
-		seen[strings.ToLower(f.Name)] = true
+// refuseStray refuses a value of type from with members that the column it goes to
+// does not have: DuckDB's cast leaves them out.
+func refuseStray(from types.Type, to types.Field) error {
+	member := strayMember(from, to.Type)
+	if member == "" {
+		return nil
 	}
-	return len(seen) < len(fields)
+	return tarnerr.New(tarnerr.Invalid, "preparing query", "the column has no such member", "column", to.Name, "member", member).
+		WithHint("The column's type is %s.", to.Type)
+}
+
+// strayMember is a member of from, or inside it, that to does not have; "" for none.
+// Members without names go by their place.
+func strayMember(from, to types.Type) string {
+	have := inside(to)
+	if to.Root == types.Variant {
+		have = members(to)
+	}
+	if from.Root != to.Root && !(from.Root == types.Row && to.Root == types.Variant) {
+		return ""
+	}
+	for _, f := range inside(from) {
+		if f.Name == "" {
+			continue
+		}
+		i := slices.IndexFunc(have, func(h types.Field) bool { return strings.EqualFold(h.Name, f.Name) })
+		if i < 0 {
+			return f.Name
+		}
+		if inner := strayMember(f.Type, have[i].Type); inner != "" {
+			return f.Name + "." + inner
+		}
+	}
+	return ""
 }
 
 func fieldNames(fields []types.Field) string {
