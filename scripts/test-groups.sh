@@ -11,8 +11,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GROUPS_ALL=(lint unit nocgo race cross demo interop fuzz)
 
+# Packages whose tests take longest. Named before all others they begin first, and no
+# core waits at the end for one that began last.
+SLOW=(./sim ./internal/commit ./tarnsql ./internal/fileformat/parquet ./table/paimon ./internal/cli .)
+
 # core lists the packages that must work without cgo: all but the SQL layer.
-core() { go list ./... | grep -v '/tarnsql\(/\|$\)'; }
+core() { go list "${SLOW[@]}" ./... | grep -v '/tarnsql\(/\|$\)'; }
 
 # scratch makes a folder $out that goes away with this process.
 scratch() {
@@ -35,31 +39,35 @@ group_lint() {
 
 # All packages as the binary is built, with cgo.
 # The vet that go test makes by itself is off in all groups: lint has made a fuller one.
-group_unit() { CGO_ENABLED=1 go test -timeout 30m -vet=off ./...; }
+group_unit() { CGO_ENABLED=1 go test -timeout 30m -vet=off "${SLOW[@]}" ./...; }
 
-# The core without cgo.
+# The core without cgo: every test, of random cases fewer than unit has run.
 group_nocgo() {
   local pkgs
   pkgs=$(core)
-  CGO_ENABLED=0 go test -timeout 30m -vet=off $pkgs
+  CGO_ENABLED=0 go test -timeout 30m -vet=off -short $pkgs
 }
 
-# The core under the race detector, with the assertions of docs/invariants.md on.
+# The core under the race detector, with the assertions of docs/invariants.md on. Every
+# test, too, of random cases fewer. A process with the detector sleeps a second before it
+# ends, lest a report of another thread is lost; the tests start hundreds of them.
 group_race() {
   local pkgs
   pkgs=$(core)
-  CGO_ENABLED=1 go test -timeout 30m -vet=off -race -tags invariants $pkgs
+  GORACE="atexit_sleep_ms=20 ${GORACE:-}" CGO_ENABLED=1 go test -timeout 30m -vet=off -short -race -tags invariants $pkgs
 }
 
-# Builds the core for systems other than this one, and vets it, tests included, for
-# the one that differs most: the others share their files with it or with this system.
+# Builds the core for systems other than this one, the tarn command up to its binary,
+# and vets it, tests included, for the one that differs most: the others share their
+# files with it or with this system. go list -export compiles as go build does, and
+# links no program.
 group_cross() {
   local target pkgs
   scratch
-  pkgs=$(core)
+  pkgs=$(core | grep -v '/\(examples\|bench\|interop\)/')
   for target in darwin/arm64 windows/amd64 linux/arm64; do
     echo "building for $target"
-    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build $pkgs
+    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go list -export $pkgs >"$out/built"
     GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build -o "$out/" ./cmd/...
   done
   echo "vetting for windows/amd64"
@@ -86,7 +94,7 @@ group_interop() {
 
 # A short run of every fuzz target. Guided fuzzing is `make fuzz`: it has to compile
 # all dependencies anew.
-group_fuzz() { FUZZTIME=2s bash scripts/fuzz-all.sh --plain; }
+group_fuzz() { FUZZTIME=1s bash scripts/fuzz-all.sh --plain; }
 
 report() {
   local i total=0
@@ -118,12 +126,26 @@ for name in "${todo[@]}"; do
   fi
 done
 
+# What interop needs comes over the network, meanwhile: the group installs only what is
+# missing then, and says what is wrong.
+fetch=
+if [ "${todo[0]}" != interop ] && [[ " ${todo[*]} " == *" interop "* ]]; then
+  bash scripts/interop-env.sh >/dev/null 2>&1 &
+  fetch=$!
+fi
+fetched() {
+  [ -z "$fetch" ] || wait "$fetch" || true
+  fetch=
+}
+trap fetched EXIT
+
 names=() seconds=() results=()
 for name in "${todo[@]}"; do
   printf '\n== %s\n' "$name"
   names+=("$name")
   begin=$SECONDS
   status=0
+  [ "$name" != interop ] || fetched
   bash scripts/test-groups.sh --in-process "$name" || status=$?
   seconds+=($((SECONDS - begin)))
   if [ "$status" -ne 0 ]; then

@@ -20,6 +20,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TARN_WAREHOUSE", e.WorkDir+"/lake")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.Mkdir(e.WorkDir+"/lake", 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode},

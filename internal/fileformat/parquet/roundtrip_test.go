@@ -63,10 +63,14 @@ func TestRoundTrip(t *testing.T) {
 		{Workers: 2, Hold: 1 << 20, Options: map[string]string{"parquet.page.size": "100"}},
 		{Hold: 1 << 20, Options: map[string]string{"parquet.block.size": "4000"}},
 	}
+	counts := []int{0, 1, 500}
+	if testing.Short() {
+		counts[2] = 120
+	}
 	for _, names := range [][]string{scalarTypes, nestedTypes} {
 		fields := everything(names)
 		for k, opts := range optionSets {
-			for _, n := range []int{0, 1, 500} {
+			for _, n := range counts {
 				t.Run(fmt.Sprintf("%d columns, options %d, %d rows", len(fields), k, n), func(t *testing.T) {
 					alloc := checked(t)
 					opts.Mem = alloc

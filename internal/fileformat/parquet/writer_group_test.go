@@ -219,13 +219,17 @@ func TestMetadata(t *testing.T) {
 
 // TestArrowGoReadsOurFiles: what this writer writes another reader reads.
 func TestArrowGoReadsOurFiles(t *testing.T) {
+	rows := 700
+	if testing.Short() {
+		rows = 200
+	}
 	for _, names := range [][]string{scalarTypes, nestedTypes} {
 		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 			return strings.Contains(n, "TIMESTAMP(9)") // Java's INT96 of instants before 1970 are refused there
 		})
 		fields := everything(names)
 		for _, options := range []map[string]string{nil, {"parquet.page.size": "300", "parquet.block.size": "20000", "parquet.dictionary.page.size": "100"}} {
-			rec := record(t, memory.NewGoAllocator(), fields, randomRows(11, fields, 700))
+			rec := record(t, memory.NewGoAllocator(), fields, randomRows(11, fields, rows))
 			fs, _ := write(t, fields, fileformat.WriteOptions{Options: options, Workers: 2}, rec)
 			data := content(t, fs)
 			sameRows(t, tarnCells(t, data, fileformat.ReadRequest{}), arrowGoCells(t, data))
