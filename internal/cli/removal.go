@@ -113,6 +113,17 @@ func count(n int64, noun string) string {
 // errDeclined is a no to a question.
 var errDeclined = errors.New("nothing was changed")
 
+// confirmDrop asks before something is dropped where a person may have slipped: on a
+// terminal. Scripts, which have none, drop without --yes, as they always could.
+func (a *app) confirmDrop(ctx context.Context, yes bool, question func() string) error {
+	_, in := terminal(a.in)
+	_, told := terminal(a.errOut)
+	if yes || !in || !told {
+		return nil
+	}
+	return a.confirm(ctx, yes, question())
+}
+
 // confirm asks on the terminal before something is removed, unless yes was said
 // on the command line.
 func (a *app) confirm(ctx context.Context, yes bool, question string) error {

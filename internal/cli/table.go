@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -296,9 +297,11 @@ func (a *app) tableRename() *cobra.Command {
 }
 
 func (a *app) tableDrop() *cobra.Command {
-	var ifExists bool
+	var ifExists, yes bool
 	cmd := &cobra.Command{
 		Use: "drop DB.TABLE", Short: "Drop a table with all its files", Args: args(1, 1, "a table"),
+		Long: `Drop a table with all its files: its rows, its snapshots, all of it. On a terminal
+it is asked for first.`,
 		RunE: func(cmd *cobra.Command, pos []string) error {
 			id, err := table.ParseIdentifier(pos[0])
 			if err != nil {
@@ -308,9 +311,27 @@ func (a *app) tableDrop() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if t, err := cat.LoadTable(cmd.Context(), id); err == nil || tarnerr.KindOf(err) != tarnerr.NotFound {
+				question := func() string { return dropTableQuestion(cmd.Context(), id, t) }
+				if err := a.confirmDrop(cmd.Context(), yes, question); err != nil {
+					return err
+				}
+			}
 			return cat.DropTable(cmd.Context(), id, ifExists)
 		},
 	}
 	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing when there is none")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
+}
+
+// dropTableQuestion tells of the rows of a table where it can be read; nil for one
+// that cannot.
+func dropTableQuestion(ctx context.Context, id table.Identifier, t table.Table) string {
+	if t != nil {
+		if rows, err := physicalRows(ctx, t); err == nil {
+			return fmt.Sprintf("Drop %s with %s and all its snapshots?", id, count(rows, "row"))
+		}
+	}
+	return fmt.Sprintf("Drop %s and all its snapshots?", id)
 }
