@@ -62,16 +62,16 @@ func (f *chooser) Fold(mem memory.Allocator, sources []arrow.Array, g *Groups) (
 
 func (f *chooser) choose(sources []arrow.Array, g *Groups, out []batch.Ref) error {
 	n := nullsOf(sources)
-	if g.plain() && f.rule.quick(g, n, out) {
+	if g.plain() && (f.rule.quick(g, n, out) || f.quickExtremes(sources, g, n, out)) {
 		return nil
 	}
 	less, bad := f.less(sources), false
 	if less == nil {
 		less = func(_, _ batch.Ref) bool { bad = true; return false }
 	}
-	from := 0
+	s, from := choice{less: less}, 0
 	for i, end := range g.Ends {
-		s := choice{acc: none, less: less}
+		s.acc, s.seen = none, false
 		for j := from; j < end; j++ {
 			in := g.Refs[j]
 			if n.at(in) {
@@ -311,10 +311,59 @@ func (f *chooser) less(sources []arrow.Array) func(a, b batch.Ref) bool {
 	return nil
 }
 
-func ordered[T interface {
+// orderedType are the types of columns that Go orders as Java does.
+type orderedType interface {
 	arrow.FixedWidthType
 	cmp.Ordered
-}](sources []arrow.Array) func(a, b batch.Ref) bool {
+}
+
+func ordered[T orderedType](sources []arrow.Array) func(a, b batch.Ref) bool {
 	v := valuesOf[T](sources)
 	return func(a, b batch.Ref) bool { return v[a>>32][uint32(a)] < v[b>>32][uint32(b)] }
+}
+
+// quickExtremes chooses the largest or smallest values of columns of whole numbers,
+// where all add, or gives false.
+func (f *chooser) quickExtremes(sources []arrow.Array, g *Groups, n nulls, out []batch.Ref) bool {
+	e, ok := f.rule.(extremum)
+	if !ok {
+		return false
+	}
+	switch f.t.Root {
+	case types.TinyInt:
+		extremes[int8](sources, g, n, e.larger, out)
+	case types.SmallInt:
+		extremes[int16](sources, g, n, e.larger, out)
+	case types.Int:
+		extremes[int32](sources, g, n, e.larger, out)
+	case types.BigInt:
+		extremes[int64](sources, g, n, e.larger, out)
+	case types.Date:
+		extremes[arrow.Date32](sources, g, n, e.larger, out)
+	case types.Time:
+		extremes[arrow.Time32](sources, g, n, e.larger, out)
+	case types.Timestamp, types.TimestampLTZ:
+		extremes[arrow.Timestamp](sources, g, n, e.larger, out)
+	default:
+		return false
+	}
+	return true
+}
+
+func extremes[T orderedType](sources []arrow.Array, g *Groups, n nulls, larger bool, out []batch.Ref) {
+	vals := valuesOf[T](sources)
+	from := 0
+	for i, end := range g.Ends {
+		best := none
+		var value T
+		for _, r := range g.Refs[from:end] {
+			if n.at(r) {
+				continue
+			}
+			if v := vals[r>>32][uint32(r)]; best == none || larger && v > value || !larger && v < value {
+				best, value = r, v
+			}
+		}
+		out[i], from = best, end
+	}
 }

@@ -11,36 +11,41 @@ import (
 // kept is what Java keeps of a sum. Up to 18 digits it computes in 64 bits and looks
 // no further, so that a sum may have more digits than its type; above, and where 64
 // bits overflow, a result of too many digits is null.
-func kept(t types.Type, v decimal128.Num, overflow bool) (decimal128.Num, bool) {
-	if t.Compact() && !overflow && isLong(v) {
+func kept(f *column, v decimal128.Num, overflow bool) (decimal128.Num, bool) {
+	if f.t.Compact() && !overflow && isLong(v) {
 		return v, true
 	}
-	return v, !overflow && fits(t, v)
+	return v, !overflow && f.fits(v)
 }
 
 // isLong reports that v is a number of 64 bits.
 func isLong(v decimal128.Num) bool { return v.HighBits() == int64(v.LowBits())>>63 }
 
 // fits reports that v has no more digits than its type.
-func fits(t types.Type, v decimal128.Num) bool { return v.FitsInPrecision(int32(t.Precision)) }
+func (c *column) fits(v decimal128.Num) bool {
+	if v.HighBits() < 0 {
+		v = v.Negate()
+	}
+	return v.HighBits() >= 0 && v.Less(c.limit)
+}
 
 func plus(f *column, a, b decimal128.Num) (decimal128.Num, bool) {
 	v := a.Add(b)
 	negative := v.HighBits() < 0
-	return kept(f.t, v, (a.HighBits() < 0) == (b.HighBits() < 0) && negative != (a.HighBits() < 0))
+	return kept(f, v, (a.HighBits() < 0) == (b.HighBits() < 0) && negative != (a.HighBits() < 0))
 }
 
 func minus(f *column, a, b decimal128.Num) (decimal128.Num, bool, error) {
 	v := a.Sub(b)
 	negative := v.HighBits() < 0
-	v, ok := kept(f.t, v, (a.HighBits() < 0) != (b.HighBits() < 0) && negative != (a.HighBits() < 0))
+	v, ok := kept(f, v, (a.HighBits() < 0) != (b.HighBits() < 0) && negative != (a.HighBits() < 0))
 	return v, ok, nil
 }
 
 // negated is what a sum begins with when its first row takes a value back.
 func negated(f *column, v decimal128.Num) (decimal128.Num, bool) {
 	v = v.Negate()
-	return v, fits(f.t, v)
+	return v, f.fits(v)
 }
 
 func times(f *column, a, b decimal128.Num) (decimal128.Num, bool) {

@@ -6,17 +6,14 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
 
-// Names of the functions that package merge gives to columns by itself.
-const (
-	PrimaryKey       = "primary-key"
-	LastValue        = "last_value"
-	LastNonNullValue = "last_non_null_value"
-)
+// primaryKey is the function of columns of the key; nobody names it.
+const primaryKey = "primary-key"
 
 const removeOnDelete = "aggregation.remove-record-on-delete"
 
@@ -25,12 +22,15 @@ const removeOnDelete = "aggregation.remove-record-on-delete"
 // such function, or where it does not take the type of the field or its options.
 func New(name string, field types.Field, options map[string]string) (Function, error) {
 	c := &column{function: name, name: field.Name, t: field.Type, options: options}
-	f, err := arrow.Field{}, error(nil)
-	if f, err = types.ArrowField(field); err != nil {
+	f, err := types.ArrowField(field)
+	if err != nil {
 		return nil, err
 	}
 	c.dt = f.Type
-	make, ok := functions[name]
+	if field.Type.Root == types.Decimal {
+		c.limit = decimal128.GetScaleMultiplier(field.Type.Precision)
+	}
+	construct, ok := functions[name]
 	if !ok {
 		return nil, c.invalid("no such aggregate function").WithHint("Aggregate functions are %s.", strings.Join(Names(), ", "))
 	}
@@ -41,14 +41,14 @@ func New(name string, field types.Field, options map[string]string) (Function, e
 		return nil, c.invalid("ignoring retractions and removing records on delete exclude each other").
 			WithHint("Set either %s or %s.", c.key("ignore-retract"), removeOnDelete)
 	}
-	return make(c)
+	return construct(c)
 }
 
 // Names are the names that New knows, sorted.
 func Names() []string {
 	out := make([]string, 0, len(functions))
 	for name := range functions {
-		if name != PrimaryKey {
+		if name != primaryKey {
 			out = append(out, name)
 		}
 	}
@@ -57,9 +57,9 @@ func Names() []string {
 }
 
 var functions = map[string]func(*column) (Function, error){
-	PrimaryKey:               chosen(ofKey{}),
-	LastValue:                chosen(lastValue{}),
-	LastNonNullValue:         chosen(lastNonNull{}),
+	primaryKey:               chosen(ofKey{}),
+	"last_value":             chosen(lastValue{}),
+	"last_non_null_value":    chosen(lastNonNull{}),
 	"first_value":            chosen(firstValue{}),
 	"first_non_null_value":   chosen(firstNonNull{}),
 	"first_not_null_value":   chosen(firstNonNull{}), // the name it had once
@@ -87,6 +87,7 @@ type column struct {
 	t              types.Type
 	dt             arrow.DataType
 	ignoreRetract  bool
+	limit          decimal128.Num // the first DECIMAL with too many digits
 	options        map[string]string
 }
 
