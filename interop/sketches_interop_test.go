@@ -116,7 +116,7 @@ func sketches(kind string) []Sketch {
 	var out []Sketch
 	switch kind {
 	case "rbm32", "rbm64":
-		for _, s := range []Sketch{
+		out = append(out, []Sketch{
 			{Count: 0}, {From: 1, Step: 1, Count: 1}, {From: 5, Step: 1, Count: 3}, {From: 7, Step: 3, Count: 20}, {From: 100, Step: 1, Count: 5000},
 			{From: 60000, Step: 2, Count: 9000}, {From: 1, Step: 2, Count: 32768}, {From: 0, Step: 1, Count: 65536},
 			{From: 65536, Step: 1, Count: 65536}, {From: 0, Step: 70000, Count: 30}, {From: 3, Step: 65536, Count: 300},
@@ -124,17 +124,13 @@ func sketches(kind string) []Sketch {
 			{From: 2, Step: 4, Count: 2050}, {From: 32767, Step: 3, Count: 4000},
 			// Runs whose form is the smallest by a hair, or not any more.
 			{From: 4, Step: 1, Count: 2}, {From: 6, Step: 1, Count: 4}, {From: 20, Step: 1, Count: 2},
-		} {
-			out = append(out, s)
-		}
+		}...)
 		if kind == "rbm64" {
-			for _, s := range []Sketch{
+			out = append(out, []Sketch{
 				{From: 1 << 40, Step: 1 << 20, Count: 20}, {From: 5, Step: 1 << 24, Count: 60}, {From: 5, Step: 1 << 16, Count: 17},
 				{From: 1 << 33, Step: 1 << 33, Count: 5}, {From: -5, Step: -(1 << 45), Count: 50}, {From: 1 << 50, Step: 12345678901, Count: 300},
 				{From: 1 << 20, Step: 1 << 16, Count: 49}, {From: 77 << 16, Step: -(1 << 16), Count: 70},
-			} {
-				out = append(out, s)
-			}
+			}...)
 		}
 	case "theta_sketch":
 		for i, n := range []int{0, 1, 1, 2, 10, 1000, 4095, 4096, 4097, 6000, 8000, 20000, 200000} {

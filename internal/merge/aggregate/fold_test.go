@@ -19,7 +19,6 @@ import (
 // model is a function over single values: nil is null.
 type model struct {
 	add     func(acc, in *int64) *int64
-	late    func(acc, in *int64) *int64 // nil: add with the values exchanged
 	retract func(acc, in *int64) *int64 // nil: refused
 }
 
