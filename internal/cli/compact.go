@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tarnlake/tarn/internal/sqltext"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// compactFlags are what compactions of a table and of a database have in common.
+type compactFlags struct {
+	full, minor bool
+	rate        string
+	format      string
+	options     []string
+}
+
+func (fl *compactFlags) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&fl.full, "full", false, "one sorted run per bucket (the default)")
+	f.BoolVar(&fl.minor, "minor", false, "only what the table's options find worth it, as a writer does")
+	f.StringVar(&fl.rate, "rate-limit", "", "bytes written per second at most, as 8 mb")
+	f.StringArrayVar(&fl.options, "option", nil, "table option for this compaction, as key=value")
+	f.StringVarP(&fl.format, "output", "o", "text", "text, or jsonl: the report as JSON")
+}
+
+// compactOptions reads the flags.
+func (fl *compactFlags) compactOptions() (table.CompactOptions, error) {
+	opts := table.CompactOptions{Minor: fl.minor}
+	if fl.full && fl.minor {
+		return opts, usage(errors.New("--full and --minor exclude each other"))
+	}
+	if fl.format != "text" && fl.format != "jsonl" {
+		return opts, tarnerr.New(tarnerr.Invalid, "reading command line", "no such output format", "output", fl.format).
+			WithHint("Formats are text and jsonl.")
+	}
+	if fl.rate != "" {
+		n, err := option.ParseMemorySize("rate-limit", fl.rate)
+		if err != nil {
+			return opts, err
+		}
+		if n < 1 {
+			return opts, usage(fmt.Errorf("--rate-limit %s lets nothing through", fl.rate))
+		}
+		opts.BytesPerSecond = n
+	}
+	for _, o := range fl.options {
+		key, value, ok := strings.Cut(o, "=")
+		if !ok || key == "" {
+			return opts, usage(fmt.Errorf("--option %q is not key=value", o))
+		}
+		if opts.Options == nil {
+			opts.Options = map[string]string{}
+		}
+		opts.Options[key] = value
+	}
+	return opts, nil
+}
+
+func (a *app) tableCompact() *cobra.Command {
+	var fl compactFlags
+	var partitions []string
+	var where string
+	cmd := &cobra.Command{
+		Use:   "compact DB.TABLE",
+		Short: "Rewrite files so that reads find less to do",
+		Long: `Compact a table: merge the sorted runs of a primary-key table, join the small files of
+an append table. No read of rows changes. Writers, other compactions, Flink and Spark
+may go on beside it: what does not fit what they did meanwhile is done anew, or left
+as they left it.
+
+What is done is committed as it goes. A compaction that was stopped goes on where it
+was when the command is run again.`,
+		Example: `  tarn table compact shop.orders
+  tarn table compact shop.sales --partition day=2024-01-01 --partition day=2024-01-02,region=eu
+  tarn table compact shop.sales --where "day < '2024-01-01'" --minor --rate-limit '8 mb'`,
+		Args: args(1, 1, "a table"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			opts, err := fl.compactOptions()
+			if err != nil {
+				return err
+			}
+			for _, p := range partitions {
+				values, err := partitionValues(p)
+				if err != nil {
+					return err
+				}
+				opts.Partitions = append(opts.Partitions, values)
+			}
+			if where != "" {
+				if opts.Where, err = sqltext.ParseWhere(where); err != nil {
+					return err
+				}
+			}
+			t, err := a.load(cmd.Context(), pos[0])
+			if err != nil {
+				return err
+			}
+			return a.compact(cmd.Context(), t, opts, fl.format)
+		},
+	}
+	fl.register(cmd)
+	cmd.Flags().StringArrayVar(&partitions, "partition", nil, "partitions to compact, as column=value,…; may be given again (default: all)")
+	cmd.Flags().StringVar(&where, "where", "", "partitions to compact, by a condition on their columns")
+	return cmd
+}
+
+func (a *app) dbCompact() *cobra.Command {
+	var fl compactFlags
+	cmd := &cobra.Command{
+		Use:   "compact NAME",
+		Short: "Compact all tables of a database",
+		Long: `Compact all tables of a database, one after the other, as 'tarn table compact' does.
+A table that cannot be compacted does not keep the others from it: the command goes on
+and fails at the end.`,
+		Args: args(1, 1, "the name of a database"),
+		RunE: func(cmd *cobra.Command, pos []string) error {
+			opts, err := fl.compactOptions()
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			cat, err := a.catalog(ctx)
+			if err != nil {
+				return err
+			}
+			names, err := cat.ListTables(ctx, pos[0])
+			if err != nil {
+				return err
+			}
+			var failed error
+			for _, name := range names {
+				if err := ctx.Err(); err != nil {
+					return errors.Join(failed, err)
+				}
+				t, err := cat.LoadTable(ctx, table.Identifier{Database: pos[0], Table: name})
+				if err == nil {
+					err = a.compact(ctx, t, opts, fl.format)
+				}
+				failed = errors.Join(failed, err)
+			}
+			return failed
+		},
+	}
+	fl.register(cmd)
+	return cmd
+}
+
+// compact compacts one table and prints what became of it.
+func (a *app) compact(ctx context.Context, t table.Table, opts table.CompactOptions, format string) error {
+	bar := a.compactBar(t.Name().String())
+	opts.Progress = bar.show
+	report, err := t.Compact(ctx, opts)
+	bar.end()
+	if report == nil {
+		return err
+	}
+	return errors.Join(err, printCompact(a.out, t.Name(), report, format))
+}
+
+func printCompact(w io.Writer, name table.Identifier, r *table.CompactReport, format string) error {
+	if format == "jsonl" {
+		return outErr(json.NewEncoder(w).Encode(struct {
+			Table string `json:"table"`
+			*table.CompactReport
+		}{name.String(), r}))
+	}
+	var b strings.Builder
+	if r.Compacted == 0 {
+		fmt.Fprintf(&b, "%s: nothing to compact in %s", name, count(int64(r.Buckets), "bucket"))
+	} else {
+		fmt.Fprintf(&b, "%s: compacted %s of %d: %s of %s to %s of %s, as snapshot %s in %.3f s", name, count(int64(r.Compacted), "bucket"), r.Buckets,
+			count(int64(r.FilesBefore), "file"), bytesText(r.BytesBefore), count(int64(r.FilesAfter), "file"), bytesText(r.BytesAfter),
+			strings.Trim(fmt.Sprint(r.Snapshots), "[]"), r.Elapsed.Seconds())
+	}
+	if r.Lost > 0 {
+		fmt.Fprintf(&b, "; %s left as others made them meanwhile", count(int64(r.Lost), "bucket"))
+	}
+	_, err := fmt.Fprintln(w, b.String())
+	return outErr(err)
+}
+
+// bytesText is a size for people.
+func bytesText(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	v, i := float64(n), 0
+	for ; v >= 1024 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", v, units[i])
+}
+
+// compactBar is a progress bar when a person is watching, else nothing.
+type compactBar struct {
+	w    io.Writer
+	name string
+
+	mu  sync.Mutex
+	bar *progressbar.ProgressBar
+}
+
+func (a *app) compactBar(name string) *compactBar {
+	watcher, ok := a.errOut.(*os.File)
+	if !ok || !term.IsTerminal(int(watcher.Fd())) {
+		return &compactBar{}
+	}
+	return &compactBar{w: watcher, name: name}
+}
+
+// show moves the bar; it is called side by side.
+func (b *compactBar) show(p table.CompactProgress) {
+	if b.w == nil || p.Bytes == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bar == nil {
+		b.bar = progressbar.NewOptions64(p.Bytes, progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(b.name),
+			progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())
+	}
+	// A bar that cannot be drawn harms nothing.
+	b.bar.ChangeMax64(p.Bytes)
+	_ = b.bar.Set64(p.BytesDone)
+}
+
+// end takes the bar away.
+func (b *compactBar) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bar != nil {
+		_ = b.bar.Clear()
+		b.bar = nil
+	}
+}
