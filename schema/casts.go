@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -122,26 +123,7 @@ func implicit(from, to types.Root) bool {
 }
 
 // executable says whether Java has a rule that converts values. Dates and
-// times become text only as a nullable STRING of full length.
+// times become text only as a nullable STRING.
 func executable(from, to types.Type) bool {
-	f, t := from.Root, to.Root
-	switch {
-	case isNumeric(f):
-		return isNumeric(t) || isText(t) || isInstant(t) && (f == types.Int || f == types.BigInt) || t == types.Boolean && isInteger(f)
-	case f == types.Boolean:
-		return isNumeric(t) || isText(t)
-	case isText(f):
-		return isText(t) || isBytes(t) || isNumeric(t) || isDatetime(t) || t == types.Boolean
-	case isBytes(f):
-		return isBytes(t) || isText(t)
-	case isDatetime(f) && isText(t):
-		return t == types.VarChar && to.Length == types.MaxLength && to.Nullable
-	case isInstant(f):
-		return isDatetime(t) || t == types.Int || t == types.BigInt
-	case f == types.Date, f == types.Time:
-		return isInstant(t)
-	case f == types.Array, f == types.Map, f == types.Row:
-		return isText(t)
-	}
-	return false
+	return cast.Exists(from, to) && (to.Nullable || !isDatetime(from.Root) || !isText(to.Root))
 }

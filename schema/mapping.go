@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -12,6 +13,10 @@ type Column struct {
 	// member among the file's ROW members), -1 when the file has none: it then
 	// reads as null.
 	Source int
+	// Cast: values of the type From in the file are to be converted to the type
+	// wanted, as Java converts them.
+	Cast bool
+	From types.Type
 	// Same: the file's column is exactly what is wanted, in name-independent
 	// structure and Arrow type; it can be passed on as it is.
 	Same bool
@@ -22,8 +27,8 @@ type Column struct {
 }
 
 // Mapping finds each of the wanted columns of table in files written under the
-// schema file, by field id, nested members too. A column whose type has changed
-// so that values must be converted is Unsupported in this version, by name.
+// schema file, by field id, nested members too. A change of type that no
+// conversion bridges, which only a foreign schema file can hold, is Unsupported.
 // Pure; wanted may be any fields with table's ids.
 func Mapping(file, table *Schema, wanted []types.Field) ([]Column, error) {
 	if file.ID == table.ID {
@@ -60,9 +65,12 @@ func mapType(file, wanted types.Type) (Column, error) {
 		return Column{Same: true}, nil
 	}
 	if file.Root != wanted.Root || file.Length != wanted.Length || !file.IsNested() {
+		if cast.Exists(file, wanted) {
+			return Column{Cast: true, From: file}, nil
+		}
 		return Column{}, tarnerr.New(tarnerr.Unsupported, "reading a column whose type has changed",
-			"converting old values is not supported yet", "from", file.WithNull(true), "to", wanted.WithNull(true)).
-			WithHint("Rewrite the table's old files with Java Paimon (full compaction), or read a snapshot before the change.")
+			"old values cannot be converted", "from", file.WithNull(true), "to", wanted.WithNull(true)).
+			WithHint("Read a snapshot before the change, or columns without this one.")
 	}
 	c := Column{Same: true}
 	if file.Root == types.Row {

@@ -22,6 +22,9 @@ func show(cs []Column) string {
 		if c.Same {
 			s += "="
 		}
+		if c.Cast {
+			s += "~" + c.From.String()
+		}
 		if len(c.Parts) > 0 {
 			s += "(" + show(c.Parts) + ")"
 		}
@@ -81,15 +84,17 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-func TestMappingRefusesCasts(t *testing.T) {
-	for _, c := range [][2]string{
-		{"INT", "BIGINT"}, {"INT", "STRING"}, {"STRING", "VARCHAR(3)"}, {"DECIMAL(5, 2)", "DECIMAL(9, 2)"}, {"TIMESTAMP(3)", "TIMESTAMP(6)"},
-		{"TIMESTAMP(6)", "TIMESTAMP(4)"}, {"VARCHAR(3)", "CHAR(3)"}, {"ARRAY<INT>", "ARRAY<BIGINT>"}, {"MAP<INT, INT>", "MAP<INT, DOUBLE>"}, {"FLOAT", "DOUBLE"},
+func TestMappingConverts(t *testing.T) {
+	for _, c := range [][3]string{
+		{"INT", "BIGINT", "0~INT"}, {"INT", "STRING", "0~INT"}, {"STRING", "VARCHAR(3)", "0~STRING"}, {"DECIMAL(5, 2)", "DECIMAL(9, 2)", "0~DECIMAL(5, 2)"},
+		{"TIMESTAMP(3)", "TIMESTAMP(6)", "0~TIMESTAMP(3)"}, {"TIMESTAMP(6)", "TIMESTAMP(4)", "0~TIMESTAMP(6)"}, {"VARCHAR(3)", "CHAR(3)", "0~VARCHAR(3)"},
+		{"ARRAY<INT>", "ARRAY<BIGINT>", "0(0~INT)"}, {"MAP<INT, INT>", "MAP<INT, DOUBLE>", "0(0= 1~INT)"}, {"ARRAY<INT>", "STRING", "0~ARRAY<INT>"},
+		{"INT", "ARRAY<INT>", ""}, {"DATE", "INT", ""}, {"BOOLEAN", "DATE", ""}, {"DATE", "VARCHAR(30)", ""}, {"VARIANT", "STRING", ""}, {"MULTISET<INT>", "STRING", ""},
 	} {
 		file := []types.Field{{ID: 3, Name: "old", Type: types.MustParse(c[0])}}
 		wanted := []types.Field{{ID: 3, Name: "new", Type: types.MustParse(c[1])}}
 		got, err := MapFields(file, wanted)
-		if !errors.Is(err, tarnerr.Unsupported) || !strings.Contains(err.Error(), "column=new") {
+		if refused := errors.Is(err, tarnerr.Unsupported) && strings.Contains(err.Error(), "column=new"); refused != (c[2] == "") || show(got) != c[2] {
 			t.Errorf("%v: %v, %v", c, show(got), err)
 		}
 	}

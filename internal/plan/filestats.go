@@ -5,6 +5,7 @@ import (
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/binaryrow"
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/types"
 )
@@ -21,6 +22,7 @@ type evolved struct {
 	name    string // in the file's schema
 	at      int    // among written, -1 when the file's schema had no such column
 	written types.Type
+	table   types.Type
 	known   bool // bounds of the file's type bound the table's values
 }
 
@@ -31,7 +33,7 @@ func newEvolution(table, written []types.Field) *evolution {
 		c := evolved{at: slices.IndexFunc(written, func(w types.Field) bool { return w.ID == t.ID })}
 		if c.at >= 0 {
 			w := written[c.at]
-			c.name, c.written, c.known = w.Name, w.Type.WithNull(true), comparable(w.Type, t.Type)
+			c.name, c.written, c.table, c.known = w.Name, w.Type.WithNull(true), t.Type.WithNull(true), comparable(w.Type, t.Type)
 		}
 		e.columns[t.Name] = c
 	}
@@ -53,12 +55,14 @@ type fileStats struct {
 	stats datafile.Stats
 	dense []string // columns of stats, nil = those written
 	rows  int64
+	shown bool // for people: bounds are converted, whether they bound anything or not
 }
 
-// ValueStats are the statistics of a file written with the fields written, seen
-// as statistics of the table's columns.
-func ValueStats(table, written []types.Field, f *datafile.Meta) expr.StatsLookup {
-	return fileStats{evolution: newEvolution(table, written), stats: f.ValueStats, dense: f.ValueStatsCols, rows: f.RowCount}
+// ShownStats are the statistics of a file written with the fields written, seen as
+// statistics of the table's columns, as Java shows them: what was known of a
+// column before its type changed is converted to the new type. They prune nothing.
+func ShownStats(table, written []types.Field, f *datafile.Meta) expr.StatsLookup {
+	return fileStats{evolution: newEvolution(table, written), stats: f.ValueStats, dense: f.ValueStatsCols, rows: f.RowCount, shown: true}
 }
 
 // Column implements expr.StatsLookup.
@@ -69,7 +73,7 @@ func (f fileStats) Column(name string) (lo, hi types.Value, nulls int64, ok bool
 		return nil, nil, -1, false
 	case c.at < 0:
 		return nil, nil, f.rows, true // added later: every row is null
-	case !c.known:
+	case !c.known && !f.shown:
 		return nil, nil, -1, false
 	}
 	at := c.at
@@ -82,7 +86,24 @@ func (f fileStats) Column(name string) (lo, hi types.Value, nulls int64, ok bool
 	if at < len(f.stats.NullCounts) && f.stats.NullCounts[at] != nil {
 		nulls = *f.stats.NullCounts[at]
 	}
-	return bound(f.stats.Min, at, c.written), bound(f.stats.Max, at, c.written), nulls, true
+	lo, hi = bound(f.stats.Min, at, c.written), bound(f.stats.Max, at, c.written)
+	if f.shown && !c.written.Equal(c.table) {
+		lo, hi = c.converted(lo), c.converted(hi)
+	}
+	return lo, hi, nulls, true
+}
+
+// converted is a bound as a value of the table's type, nil when it has none.
+func (c evolved) converted(v types.Value) types.Value {
+	rule, err := cast.New(c.written, c.table)
+	if err != nil {
+		return nil
+	}
+	out, err := rule.Value(v)
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // bound is one value of a row of bounds, nil when it is null or cannot be read:

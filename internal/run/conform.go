@@ -1,20 +1,24 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
 // conform gives a column written under an older schema the type want: members
 // of rows in their new places and under their new names, nulls for those it did
-// not have. Values are shared, not copied. The caller releases the result.
+// not have, values converted where the type has changed. Other values are shared,
+// not copied. The caller releases the result.
 func conform(mem memory.Allocator, in arrow.Array, c schema.Column, want arrow.DataType) (arrow.Array, error) {
-	if arrow.TypeEqual(in.DataType(), want, arrow.CheckMetadata()) {
+	if !converts(&c) && arrow.TypeEqual(in.DataType(), want, arrow.CheckMetadata()) {
 		in.Retain()
 		return in, nil
 	}
@@ -28,6 +32,9 @@ func conform(mem memory.Allocator, in arrow.Array, c schema.Column, want arrow.D
 
 // conformData is conform for one node of a column; c is nil below a part that is the same.
 func conformData(mem memory.Allocator, in arrow.ArrayData, c *schema.Column, want arrow.DataType) (arrow.ArrayData, error) {
+	if c != nil && c.Cast {
+		return converted(mem, in, c, want)
+	}
 	if in.DataType().ID() != want.ID() {
 		return nil, tarnerr.New(tarnerr.Internal, "reading column", "the format gave another type than it was asked for", "want", want, "got", in.DataType())
 	}
@@ -81,6 +88,27 @@ func conformData(mem memory.Allocator, in arrow.ArrayData, c *schema.Column, wan
 		return nil, err
 	}
 	return array.NewData(want, in.Len(), in.Buffers(), kids, in.NullN(), in.Offset()), nil
+}
+
+// converts reports a column of which something has another type in the file.
+func converts(c *schema.Column) bool {
+	return c.Cast || slices.ContainsFunc(c.Parts, func(p schema.Column) bool { return converts(&p) })
+}
+
+func converted(mem memory.Allocator, in arrow.ArrayData, c *schema.Column, want arrow.DataType) (arrow.ArrayData, error) {
+	rule, err := cast.New(c.From, c.Wanted.Type)
+	if err != nil {
+		return nil, err
+	}
+	values := array.MakeFromData(in)
+	defer values.Release()
+	out, err := rule.Array(mem, values, want)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Release()
+	out.Data().Retain()
+	return out.Data(), nil
 }
 
 // conformEntries conforms the struct of keys and values below a map. A multiset

@@ -189,7 +189,7 @@ func TestOpenRefuses(t *testing.T) {
 		text string
 	}{
 		"part of the columns": {datafile.Meta{FileName: "a.parquet", WriteCols: []string{"k"}}, current.Fields, "data evolution"},
-		"changed type":        {datafile.Meta{FileName: "a.parquet"}, []types.Field{field(0, "k", "BIGINT NOT NULL")}, "type has changed"},
+		"changed type":        {datafile.Meta{FileName: "a.parquet"}, []types.Field{field(0, "k", "ARRAY<INT>")}, "type has changed"},
 		"another storage":     {datafile.Meta{FileName: "a.parquet", ExternalPath: &elsewhere}, current.Fields, elsewhere},
 	} {
 		_, err := s.Open(context.Background(), "/d", &c.file, Request{Columns: c.cols})

@@ -176,7 +176,7 @@ func statTexts(table, written *schema.Schema, f *datafile.Meta) (fileStatTexts, 
 	}
 	fields = slices.Clone(fields)
 	slices.SortFunc(fields, func(a, b types.Field) int { return strings.Compare(a.Name, b.Name) })
-	stats := plan.ValueStats(table.Fields, written.Fields, f)
+	stats := plan.ShownStats(table.Fields, written.Fields, f)
 	var nulls, lo, hi []string
 	for _, c := range fields {
 		n, l, h, err := statText(stats, c)
