@@ -41,6 +41,8 @@ func (t *tries) lookEarlier(ctx context.Context, cause error) (*snapshot.Snapsho
 	case found != nil:
 		t.intended = true
 		return found, nil
+	case t.earlier.failed():
+		return nil, cause
 	case err != nil:
 		return nil, t.unsure(cause, err)
 	case !t.begun || idOf(latest) <= t.first:

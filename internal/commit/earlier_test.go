@@ -2,6 +2,7 @@ package commit_test
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/snapshot"
@@ -224,5 +226,97 @@ func TestEarlierProcessLandsLate(t *testing.T) {
 			t.Errorf("%d: rows %v", id, got)
 		}
 		check(t, fs, 0)
+	}
+}
+
+// What was found not to have landed, long after its writer was heard of, does not
+// make a later failure uncertain; and if it has landed after all, that is found.
+func TestFailureAfterResolution(t *testing.T) {
+	ctx := context.Background()
+	for _, id := range []int64{7, snapshot.BatchIdentifier} {
+		for _, landed := range []bool{false, true} {
+			fs := prepared(t, mem.ObjectStore, false)
+			messages, err := open(t, fs, place, seeded(20)).prepare(ctx, "b", 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			late := abandoned(t, fs, id, messages, false)
+			if got := open(t, fs, place, env.Seeded(22, time.Unix(1_700_010_000, 0))).resolved(ctx); got != commitlog.Failed {
+				t.Fatal(got)
+			}
+			want := commit.Failed
+			if landed {
+				late()
+				want = commit.Succeeded
+			}
+			faulty := faultio.New(fs, nil)
+			c := open(t, faulty, place, seeded(23)).committer()
+			faulty.SetPlan(faultio.FailWhere(func(c faultio.Call) bool {
+				return strings.Contains(c.Path, "/.tarn/") && c.Method == "create-if-absent"
+			}, faultio.Before, tarnerr.Unavailable))
+			r, err := c.Commit(ctx, commit.Request{User: "u", Identifier: id, Messages: messages})
+			if r.Status != want || (err == nil) != landed {
+				t.Errorf("%d, landed=%v: %v, %+v", id, landed, err, r)
+			}
+			faulty.SetPlan(faultio.None())
+			if r, err = c.Commit(ctx, commit.Request{User: "u", Identifier: id, Messages: messages}); err != nil || r.Already != landed {
+				t.Errorf("%d, landed=%v: %v, %+v", id, landed, err, r)
+			}
+			if got := rows(t, fs, place); !slices.Equal(got, []string{"1=a", "2=b"}) {
+				t.Errorf("%d, landed=%v: rows %v", id, landed, got)
+			}
+		}
+	}
+}
+
+// resolved is what becomes of the one pending commit when nothing is waited for.
+func (tb *table) resolved(ctx context.Context) commitlog.Status {
+	tb.t.Helper()
+	c, err := commit.NewResolver(tb.config())
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	pending, err := c.Pending(ctx)
+	if err != nil || len(pending) != 1 {
+		tb.t.Fatal(err, pending)
+	}
+	r, err := c.ResolvePending(ctx, pending[0], 0)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	return r.Status
+}
+
+// A process that fails for certain does not call another's commit of the same name
+// failed, which is at work.
+func TestFailureBesideTheSameCommit(t *testing.T) {
+	ctx := context.Background()
+	fs := prepared(t, mem.ObjectStore, false)
+	messages, err := open(t, fs, place, seeded(20)).prepare(ctx, "b", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb := open(t, fs, place, seeded(23))
+	tb.opts.CommitMaxRetries = 0
+	var theirs string
+	tb.pub = publishFunc(func() (commit.Outcome, error) { // the other one begins, and dies
+		for _, p := range fs.Paths() {
+			if strings.Contains(p, "/.tarn/commit/u-7-") {
+				data, _ := fs.Get(p)
+				data = regexp.MustCompile(`"deltaManifestList":\s*"[^"]*"`).ReplaceAll(data, []byte(`"deltaManifestList":"another"`))
+				theirs = string(data)
+				fs.Put(p, data)
+			}
+		}
+		return commit.LostRace, nil
+	})
+	r, err := tb.committer().Commit(ctx, commit.Request{User: "u", Identifier: 7, Messages: messages})
+	if tarnerr.KindOf(err) != tarnerr.Contention || r.Status != commit.Failed || !strings.Contains(theirs, "another") {
+		t.Fatalf("%v, %+v, their record %q", err, r, theirs)
+	}
+	for _, p := range fs.Paths() {
+		if data, _ := fs.Get(p); strings.Contains(p, "/.tarn/commit/u-7-") && string(data) != theirs {
+			t.Errorf("their record is %s", data)
+		}
 	}
 }

@@ -105,6 +105,8 @@ func (c *Committer) keep(ctx context.Context, t *tries, landed *snapshot.Snapsho
 		}
 	}
 	switch {
+	case t.intended && end.Status == commitlog.Failed && !c.recorded(ctx, t, file):
+		// Another process is committing the same: its intent must not be taken for failed.
 	case t.intended:
 		c.warn(doing, c.intents.log.PutAt(ctx, file, i.Ended(end)))
 	case t.begun && !t.gone && end.Status == commitlog.Failed:
@@ -112,6 +114,14 @@ func (c *Committer) keep(ctx context.Context, t *tries, landed *snapshot.Snapsho
 		_, err := c.intents.log.Begin(ctx, i.Ended(end))
 		c.warn(doing, err)
 	}
+}
+
+// recorded reports that the record in file is of these tries, or gone. What cannot
+// be read is left alone.
+func (c *Committer) recorded(ctx context.Context, t *tries, file string) bool {
+	r, err := c.intents.log.Read(ctx, file)
+	c.warn("recording how a commit ended", err)
+	return err == nil && (r == nil || t.wrote(&intent{Record: *r}))
 }
 
 // Records of commits are looked through for those to be dropped with each

@@ -136,8 +136,11 @@ func TestEveryCallOfEachKindFailsOnce(t *testing.T) {
 	for _, d := range deeds {
 		staged, req := d.stage(t)
 		for _, profile := range mem.Profiles {
+			if racing && profile != mem.ObjectStore {
+				continue
+			}
 			t.Run(d.name+"/"+profile.String(), func(t *testing.T) {
-				whens := []faultio.When{faultio.Before, faultio.After}
+				whens := []faultio.When{faultio.After, faultio.Before}[:2-fewer]
 				if profile == mem.Posix { // where half a file can be seen
 					whens = append(whens, faultio.Halfway)
 				}
@@ -202,9 +205,9 @@ func TestCrashInEveryCallOfEachKind(t *testing.T) {
 			continue // done twice it is done once
 		}
 		staged, req := d.stage(t)
-		for _, profile := range []mem.Profile{mem.Posix, mem.ObjectStore} {
+		for _, profile := range []mem.Profile{mem.ObjectStore, mem.Posix}[:2-fewer] {
 			t.Run(d.name+"/"+profile.String(), func(t *testing.T) {
-				for _, when := range []faultio.When{faultio.Before, faultio.After, faultio.Halfway} {
+				for _, when := range []faultio.When{faultio.After, faultio.Before, faultio.Halfway}[:3-2*fewer] {
 					if when == faultio.Halfway && profile != mem.Posix {
 						continue
 					}

@@ -147,12 +147,14 @@ func (tb *table) committer() *commit.Committer {
 	return c
 }
 
-func (tb *table) newCommitter() (*commit.Committer, error) {
-	return commit.New(commit.Config{
+func (tb *table) newCommitter() (*commit.Committer, error) { return commit.New(tb.config()) }
+
+func (tb *table) config() commit.Config {
+	return commit.Config{
 		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Snapshots: tb.snapshots, Options: tb.opts,
 		Env: tb.env, Publisher: tb.pub, Rollback: tb.rollback, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
 		Groups: tb.groups, Keep: tb.keep, PublishTimeout: tb.timeout, Workers: tb.workers,
-	})
+	}
 }
 
 // rec makes a batch of keys, each with the value given.

@@ -22,6 +22,12 @@ func (i intent) identity() identity { return identityOf(&i.Record) }
 
 func (i intent) path(place layout.Table) string { return i.Path(place) }
 
+// failed reports that the commit was found not to have landed, long after its
+// writer was last heard of.
+func (i intent) failed() bool {
+	return i.End != nil && i.End.Resolved && i.End.Status == commitlog.Failed
+}
+
 // intents keeps the intents of one table or branch.
 type intents struct {
 	log       *commitlog.Store

@@ -15,6 +15,20 @@ import (
 // work still: many times as long as a publish is followed.
 const DefaultGrace = 10 * time.Minute
 
+// NewResolver opens a committer that finds out about commits, and makes none: for
+// tables and storages, too, that this version must not commit to. It does no I/O.
+func NewResolver(cfg Config) (*Committer, error) {
+	cfg.Publisher = noPublisher{}
+	return New(cfg)
+}
+
+// noPublisher publishes nothing.
+type noPublisher struct{}
+
+func (noPublisher) Publish(context.Context, Publication) (Outcome, error) {
+	return Unknown, tarnerr.New(tarnerr.Unsupported, "publishing snapshot", "the committer was opened to resolve commits only")
+}
+
 // Resolution is what a later process found out about a commit.
 type Resolution struct {
 	commitlog.Record

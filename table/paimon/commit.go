@@ -17,20 +17,30 @@ func (t *Table) newCommitter() (*commit.Committer, error) {
 	if err := option.CheckWrite(t.schema.Options, t.traits()); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
-	c := t.components
-	var publisher commit.Publisher
-	if c.Publisher != nil {
+	cfg := t.commitConfig()
+	if open := t.components.Publisher; open != nil {
 		var err error
-		if publisher, err = c.Publisher(t.name, t.place); err != nil {
+		if cfg.Publisher, err = open(t.name, t.place); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", t.name)
 		}
 	}
-	out, err := commit.New(commit.Config{
-		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas, Snapshots: t.snapshots,
-		Options: t.options, Env: c.Env, Listener: c.Events, Workers: c.Workers,
-		Publisher: publisher, Groups: c.Groups, Keep: c.Keep,
-	})
+	out, err := commit.New(cfg)
 	return out, tarnerr.Trace(op, err, "table", t.name)
+}
+
+// resolver finds out about commits and makes none, also where this version must
+// not commit.
+func (t *Table) resolver() (*commit.Committer, error) {
+	out, err := commit.NewResolver(t.commitConfig())
+	return out, tarnerr.Trace("opening commits", err, "table", t.name)
+}
+
+func (t *Table) commitConfig() commit.Config {
+	c := t.components
+	return commit.Config{
+		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas, Snapshots: t.snapshots,
+		Options: t.options, Env: c.Env, Listener: c.Events, Workers: c.Workers, Groups: c.Groups, Keep: c.Keep,
+	}
 }
 
 // Commit implements table.Table.

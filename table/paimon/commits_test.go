@@ -1,6 +1,7 @@
 package paimon_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -87,6 +88,16 @@ func TestPendingCommits(t *testing.T) {
 	_, err := w.Commit(f.ctx, 2)
 	wantKind(t, err, tarnerr.CommitStateUnknown)
 
+	// Also where this version must not commit.
+	refusing := fs.Clone()
+	text, _ := refusing.Get(dir + "/schema/schema-0")
+	refusing.Put(dir+"/schema/schema-0", bytes.Replace(text, []byte(`"options" : {`), []byte(`"options" : {"row-tracking.enabled" : "true"`), 1))
+	locked := f.open(refusing)
+	_, err = locked.NewBatchWrite(f.ctx, table.WriteOptions{})
+	wantKind(t, err, tarnerr.Unsupported)
+	if found, err := locked.ResolveCommits(f.ctx, table.CommitFilter{}); err != nil || len(found) != 1 || found[0].Status != table.Succeeded {
+		t.Errorf("%+v, %v", found, err)
+	}
 	later := f.open(fs)
 	pending, err := later.PendingCommits(f.ctx)
 	if err != nil || len(pending) != 1 || pending[0].User != "job" || pending[0].Identifier != 2 || pending[0].Kind != "APPEND" || pending[0].Base != 1 || len(pending[0].Files) != 1 || pending[0].Begun.IsZero() {

@@ -12,7 +12,7 @@ import (
 
 // PendingCommits implements table.Table.
 func (t *Table) PendingCommits(ctx context.Context) ([]table.PendingCommit, error) {
-	c, err := t.committer()
+	c, err := t.resolver()
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (t *Table) PendingCommits(ctx context.Context) ([]table.PendingCommit, erro
 // ResolveCommits implements table.Table.
 func (t *Table) ResolveCommits(ctx context.Context, which table.CommitFilter) ([]table.Resolution, error) {
 	const op = "resolving commits"
-	c, err := t.committer()
+	c, err := t.resolver()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,8 @@
+//go:build !race
+
+package commit_test
+
+const (
+	racing = false
+	fewer  = 0
+)
