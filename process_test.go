@@ -118,7 +118,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	spec.PrimaryKeys = []string{"id"}
 	spec.Options = map[string]string{
-		"bucket": "2", "sequence.field": "writer",
+		"bucket": "2", "sequence.field": "writer", "write-only": "true",
 		// The worst case for retries: nothing between the commits of two processes.
 		"commit.max-retries": "1000", "commit.max-retry-wait": "50 ms",
 	}

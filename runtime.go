@@ -132,7 +132,7 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 	}
 	share := min(cfg.Memory/16, 32<<20)
 	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory - share), metadata: layer.NewStore(share), commits: commit.NewGroups()}
-	rt.writers = write.NewPool(rt.memory)
+	rt.writers = write.NewPool(rt.memory, cfg.Workers)
 	if cfg.SpillDir != "" {
 		rt.temporary = spill.OpenStore(cfg.SpillDir, c.Env)
 	}

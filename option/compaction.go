@@ -19,6 +19,8 @@ type Compaction struct {
 	OptimizationInterval *time.Duration // nil when not set, as the two below
 	TotalSize            *int64         // compaction.total-size-threshold
 	IncrementalSize      *int64         // compaction.incremental-size-threshold
+	Force                bool           // commit.force-compact: a commit waits for compactions
+	FullDelta            int            // full-compaction.delta-commits, 0 when not set
 }
 
 // compaction reads the options of compaction, as Java's CoreOptions does.
@@ -29,6 +31,10 @@ func (r *reader) compaction() Compaction {
 		OffPeakStart: r.int("compaction.offpeak.start.hour"), OffPeakEnd: r.int("compaction.offpeak.end.hour"),
 		OffPeakRatio: r.int("compaction.offpeak-ratio"), MinFileNum: r.int("compaction.min.file-num"),
 		FileNumLimit: r.int("compaction.file-num-limit"), ForceRewriteAll: r.bool("compaction.force-rewrite-all-files"),
+	}
+	c.Force = r.bool("commit.force-compact")
+	if r.set("full-compaction.delta-commits") {
+		c.FullDelta = max(1, r.int("full-compaction.delta-commits"))
 	}
 	c.StopTrigger = c.Trigger + 3
 	if r.set("num-sorted-run.stop-trigger") {

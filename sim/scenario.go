@@ -58,6 +58,7 @@ func layOut(c *choices) *scenario {
 	case sc.keyed:
 		sc.options["bucket"] = pick(c, "1", "1", "2")
 		sc.options["sequence.field"] = "s"
+		sc.options["write-only"] = "true" // the simulation compacts by itself
 	case c.percent(50):
 		sc.options["bucket"], sc.options["bucket-key"] = "1", "k"
 	}

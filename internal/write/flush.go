@@ -115,8 +115,13 @@ func (w *Writer) flushGroup(ctx context.Context, number int, rows []batch.Ref, k
 	in := int64(len(rows)) + w.spilledRows(number)
 	out := in
 	var err error
+	if w.changes != nil {
+		if err = w.writeChangelog(ctx, g, rows, keys, &l.scratch); err != nil {
+			return err
+		}
+	}
 	switch {
-	case w.keyed && len(spilled) > 0:
+	case w.keyed && (len(spilled) > 0 || w.order.folds()):
 		out, err = w.flushMerged(ctx, g, spilled, rows, keys, l)
 	case w.keyed:
 		out, err = w.flushKeyed(ctx, g, rows, keys, l)
@@ -173,15 +178,24 @@ func (w *Writer) flushKeyed(ctx context.Context, g *group, rows []batch.Ref, key
 	return w.closeRun(ctx, g, out)
 }
 
-// flushMerged is flushKeyed of a bucket that has spilled.
+// flushMerged is flushKeyed of a bucket that has spilled, and of merge engines
+// that need all rows of a key.
 func (w *Writer) flushMerged(ctx context.Context, g *group, runs []batch.Reader, rows []batch.Ref, keys *loaded, l *lane) (int64, error) {
 	if len(rows) > 0 {
-		runs = append(runs, &buffered{w: w, rows: rows, places: keys.sorted(rows, &l.scratch), base: g.sequence, step: w.blockRows})
+		youngest, err := w.inMemory(rows, keys, &l.scratch, g.sequence)
+		if err != nil {
+			return 0, err
+		}
+		runs = append(runs, youngest)
 		g.sequence += int64(len(rows))
+	}
+	merged, err := w.merged(runs)
+	if err != nil {
+		return 0, err
 	}
 	asm := newAssembler(w)
 	out := run.NewRollingWriter(w.spec, g.dir, 0)
-	err := each(ctx, w.merged(runs), func(rec arrow.RecordBatch) error {
+	err = each(ctx, merged, func(rec arrow.RecordBatch) error {
 		file := asm.fileColumns(rec)
 		defer file.Release()
 		return out.Write(ctx, file)
@@ -199,6 +213,9 @@ func (w *Writer) closeRun(ctx context.Context, g *group, out *run.RollingWriter)
 		return 0, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
 	}
 	g.files = append(g.files, files...)
+	if err := w.grow(g, files); err != nil {
+		return 0, err
+	}
 	var written int64
 	for _, f := range files {
 		written += f.RowCount
@@ -364,7 +381,7 @@ func (w *Writer) restore(ctx context.Context, active []int) error {
 	var missing []*group
 	var buckets []Bucket
 	for _, g := range active {
-		if g := w.router.groups[g]; !g.restored {
+		if g := w.router.groups[g]; !g.restored || w.compacts() && g.tree == nil {
 			missing = append(missing, g)
 			buckets = append(buckets, Bucket{g.partition, g.bucket})
 		}
@@ -383,9 +400,14 @@ func (w *Writer) restore(ctx context.Context, active []int) error {
 				"table", w.cfg.Table, "partition", g.spec, "buckets", n, "option bucket", want).
 				WithHint("Set the option back, or rescale the partition with INSERT OVERWRITE first.")
 		}
-		invariants.Check(g.sequence == 0, "INV-WRITE-1", "bucket %d of %q had numbers before it was restored", g.bucket, g.spec)
-		g.sequence = held[i].MaxSequence + 1
+		invariants.Check(g.sequence == 0 || g.restored, "INV-WRITE-1", "bucket %d of %q had numbers before it was restored", g.bucket, g.spec)
+		g.sequence = max(g.sequence, held[i].MaxSequence+1)
 		g.restored = true
+		if w.compacts() {
+			if err := w.plant(g, held[i].Files); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type orderer struct {
 	keys       *merge.Order
 	sequence   []merge.Column // sequence.field
 	descending bool
-	engine     merge.Engine // deduplicate: the newest row of a key wins
+	rules      *merge.Rules // of deduplicate: the newest row of a key wins
 }
 
 // loaded are the keys and sequence fields of all chunks of a buffer, shared by
@@ -59,6 +59,19 @@ type item struct {
 // sorted returns the places of the rows that survive the merge, in key order.
 // rows are the bucket's rows in order of arrival. scratch may be reused.
 func (l *loaded) sorted(rows []batch.Ref, scratch *[]item) []uint32 {
+	out := l.merge(l.byKey(rows, scratch), rows)
+	if invariants.Enabled {
+		for i := 1; i < len(out); i++ {
+			if l.compareKeys(rows[out[i-1]], rows[out[i]]) >= 0 {
+				invariants.Check(false, "INV-WRITE-2", "rows %d and %d of a flush are out of order or of one key", i-1, i)
+			}
+		}
+	}
+	return out
+}
+
+// byKey are the rows by key, those of a key in order of arrival.
+func (l *loaded) byKey(rows []batch.Ref, scratch *[]item) []item {
 	items := slices.Grow((*scratch)[:0], 2*len(rows))[:2*len(rows)]
 	*scratch = items
 	items, spare := items[:len(rows)], items[len(rows):]
@@ -69,15 +82,28 @@ func (l *loaded) sorted(rows []batch.Ref, scratch *[]item) []uint32 {
 	if !l.o.keys.Exact() {
 		l.sortTies(items, rows)
 	}
-	out := l.merge(items, rows)
-	if invariants.Enabled {
-		for i := 1; i < len(out); i++ {
-			if l.compareKeys(rows[out[i-1]], rows[out[i]]) >= 0 {
-				invariants.Check(false, "INV-WRITE-2", "rows %d and %d of a flush are out of order or of one key", i-1, i)
-			}
+	return items
+}
+
+// grouped returns the places of all rows, key after key, and where each key ends:
+// those of a key from the oldest to the newest, by the sequence fields, then by
+// arrival. scratch may be reused.
+func (l *loaded) grouped(rows []batch.Ref, scratch *[]item) (places []uint32, ends []int) {
+	items := l.byKey(rows, scratch)
+	places = make([]uint32, len(items))
+	for from := 0; from < len(items); {
+		to := from + 1
+		places[from] = items[from].place
+		for ; to < len(items) && l.sameKey(items[from], items[to], rows); to++ {
+			places[to] = items[to].place
 		}
+		if l.sequences != nil && to-from > 1 {
+			slices.SortStableFunc(places[from:to], func(a, b uint32) int { return l.compareAge(rows[a], rows[b]) })
+		}
+		ends = append(ends, to)
+		from = to
 	}
-	return out
+	return places, ends
 }
 
 // sortTies orders rows of one prefix by their whole keys.
@@ -130,10 +156,12 @@ func (l *loaded) sameKey(a, b item, rows []batch.Ref) bool {
 
 // older reports that row a, which came after b, is older by the sequence fields.
 func (l *loaded) older(a, b batch.Ref) bool {
-	if l.sequences == nil {
-		return false
-	}
-	return merge.CompareSequences(l.sequences[a.Source()], a.Row(), l.sequences[b.Source()], b.Row()) < 0
+	return l.sequences != nil && l.compareAge(a, b) < 0
+}
+
+// compareAge orders rows of one key by the sequence fields.
+func (l *loaded) compareAge(a, b batch.Ref) int {
+	return merge.CompareSequences(l.sequences[a.Source()], a.Row(), l.sequences[b.Source()], b.Row())
 }
 
 const (

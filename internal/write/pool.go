@@ -19,6 +19,8 @@ import (
 // other.
 type Pool struct {
 	budget *budget.Budget
+	// slots are taken by compactions, of which so many run at a time.
+	slots chan struct{}
 
 	mu      sync.Mutex
 	clock   uint64
@@ -31,9 +33,10 @@ type member struct {
 	last uint64 // when it last grew, in calls of the pool
 }
 
-// NewPool makes the pool of a budget, of which there is one.
-func NewPool(b *budget.Budget) *Pool {
-	p := &Pool{budget: b, members: map[*Writer]*member{}}
+// NewPool makes the pool of a budget, of which there is one. So many compactions
+// run at a time as there are workers.
+func NewPool(b *budget.Budget, workers int) *Pool {
+	p := &Pool{budget: b, slots: make(chan struct{}, max(1, workers)), members: map[*Writer]*member{}}
 	b.OnWait(func(ctx context.Context) bool {
 		gave, err := p.evict(ctx, nil)
 		return gave && err == nil
@@ -80,6 +83,18 @@ func (p *Pool) wait(ctx context.Context, w *Writer, n int64) (err error) {
 	return err
 }
 
+// begin waits until a compaction may start.
+func (p *Pool) begin(ctx context.Context) error {
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for other compactions", ctx.Err())
+	}
+}
+
+func (p *Pool) end() { <-p.slots }
+
 // note keeps what w holds now.
 func (p *Pool) note(w *Writer) {
 	if p.budget == nil {
@@ -112,6 +127,10 @@ func (p *Pool) evict(ctx context.Context, w *Writer) (bool, error) {
 			continue
 		}
 		gave, err := victim.giveWay(ctx)
+		// Whoever asks must not wait for a compaction, which may wait for memory.
+		if gave && victim.cfg.Workers > 1 {
+			victim.fail(victim.triggerAll(ctx, false, false))
+		}
 		victim.exit()
 		if gave || err != nil {
 			return gave, err
@@ -224,6 +243,7 @@ func (w *Writer) giveWay(ctx context.Context) (bool, error) {
 		}
 		w.warn("spilling write buffer", err)
 	}
-	w.fail(w.flush(context.WithoutCancel(ctx), false))
+	err := w.flush(context.WithoutCancel(ctx), false)
+	w.fail(err)
 	return true, nil
 }

@@ -12,12 +12,18 @@ import (
 // NewRestorer looks buckets up in the latest snapshot, reading only manifests
 // that may have entries of their partitions.
 func NewRestorer(snapshots *snapshot.Store, manifests *manifest.Store) Restorer {
-	return restorer{snapshots, manifests}
+	return restorer{snapshots, manifests, false}
+}
+
+// NewFileRestorer is NewRestorer for writers that compact: it gives the files too.
+func NewFileRestorer(snapshots *snapshot.Store, manifests *manifest.Store) Restorer {
+	return restorer{snapshots, manifests, true}
 }
 
 type restorer struct {
 	snapshots *snapshot.Store
 	manifests *manifest.Store
+	files     bool
 }
 
 // Restore implements Restorer.
@@ -50,8 +56,9 @@ func (r restorer) Restore(ctx context.Context, total int32, buckets []Bucket) ([
 	filter := manifest.EntryFilter{
 		Partition: func(p binaryrow.Row) bool { _, ok := at.partitions[string(p)]; return ok },
 		// Of other buckets only a different number of them matters.
-		Bucket:       func(b, n int32) bool { return at.buckets[b] || n != total },
-		WithoutStats: true,
+		Bucket: func(b, n int32) bool { return at.buckets[b] || n != total },
+		// Those of files that are compacted go on: into the message, or one level up.
+		WithoutStats: !r.files,
 	}
 	var live manifest.Merger
 	for entries, err := range r.manifests.ReadManifests(ctx, todo, filter) {
@@ -66,7 +73,7 @@ func (r restorer) Restore(ctx context.Context, total int32, buckets []Bucket) ([
 	}
 	for _, e := range live.Entries() {
 		if e.Kind == manifest.Add {
-			at.add(e, total)
+			at.add(e, total, r.files)
 		}
 	}
 	return at.held, nil
@@ -96,7 +103,7 @@ func newLookup(buckets []Bucket) *lookup {
 
 // add takes a live file into account: its number of buckets for all buckets of
 // its partition, its sequence numbers for its own.
-func (l *lookup) add(e manifest.Entry, total int32) {
+func (l *lookup) add(e manifest.Entry, total int32, files bool) {
 	p := l.partitions[string(e.Partition)]
 	for _, i := range p {
 		if n := l.held[i].TotalBuckets; n == 0 || n == total {
@@ -105,5 +112,8 @@ func (l *lookup) add(e manifest.Entry, total int32) {
 	}
 	if i, ok := p[e.Bucket]; ok {
 		l.held[i].MaxSequence = max(l.held[i].MaxSequence, e.File.MaxSequence)
+		if files {
+			l.held[i].Files = append(l.held[i].Files, e.File)
+		}
 	}
 }

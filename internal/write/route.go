@@ -20,10 +20,12 @@ type group struct {
 	spec      string // k=v/k=v, for events and errors
 	dir       string
 
-	sequence int64 // number of the next row, once restored
-	restored bool
-	files    []*datafile.Meta   // flushed, not yet prepared
-	open     *run.RollingWriter // of append tables, between flushes
+	sequence  int64 // number of the next row, once restored
+	restored  bool
+	files     []*datafile.Meta   // flushed, not yet prepared
+	changelog []*datafile.Meta   // as files
+	open      *run.RollingWriter // of append tables, between flushes
+	tree      *tree              // where the writer compacts, once restored
 }
 
 // partition is one partition this writer writes to.

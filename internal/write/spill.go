@@ -97,22 +97,47 @@ func (w *Writer) trySpill(ctx context.Context) (int64, error) {
 	if err := w.restore(ctx, active); err != nil {
 		return 0, err
 	}
-	var places [][]uint32
-	if w.keyed {
-		var err error
-		if places, err = w.sortGroups(rows, active); err != nil {
-			return 0, err
-		}
-	}
 	out, err := w.cfg.Spill.Create(ctx, w.codec)
 	if err != nil {
 		return 0, err
 	}
 	w.sizeBlocks()
-	p := &packer{w: w, out: out, most: w.blockRows}
 	s := &spilled{parts: make([]part, len(rows))}
+	if w.keyed && w.order.folds() {
+		err = w.packFolded(ctx, out, s.parts, rows, active)
+	} else {
+		err = w.pack(ctx, out, s.parts, rows, active)
+	}
+	if err != nil {
+		out.Abort()
+		return 0, err
+	}
+	if s.file, err = out.Close(); err != nil {
+		return 0, err
+	}
+	if w.keyed {
+		for _, g := range active { // rows that lost have used their numbers too (INV-WRITE-1)
+			w.router.groups[g].sequence += int64(len(rows[g]))
+		}
+	}
+	w.runs = append(w.runs, s)
+	w.empty()
+	return s.file.Size(), nil
+}
+
+// pack writes the rows of the active groups and says where they lie.
+func (w *Writer) pack(ctx context.Context, out *spill.Writer, parts []part, rows [][]batch.Ref, active []int) error {
+	var places [][]uint32
+	if w.keyed {
+		var err error
+		if places, err = w.sortGroups(rows, active); err != nil {
+			return err
+		}
+	}
+	var err error
+	p := &packer{w: w, out: out, most: w.blockRows}
 	for _, g := range active {
-		s.parts[g].first = p.rows
+		parts[g].first = p.rows
 		if w.keyed {
 			base := w.router.groups[g].sequence
 			for _, at := range places[g] {
@@ -131,28 +156,34 @@ func (w *Writer) trySpill(ctx context.Context) (int64, error) {
 			}
 		}
 		if err != nil {
-			break
+			return err
 		}
-		s.parts[g].rows = p.rows - s.parts[g].first
+		parts[g].rows = p.rows - parts[g].first
 	}
-	if err == nil {
-		err = p.cut(ctx)
-	}
+	return p.cut(ctx)
+}
+
+// packFolded is pack for merge engines that need all rows of a key.
+func (w *Writer) packFolded(ctx context.Context, out *spill.Writer, parts []part, rows [][]batch.Ref, active []int) error {
+	keys, err := w.order.load(w.buffer.chunks)
 	if err != nil {
-		out.Abort()
-		return 0, err
+		return err
 	}
-	if s.file, err = out.Close(); err != nil {
-		return 0, err
-	}
-	if w.keyed {
-		for _, g := range active { // rows that lost have used their numbers too (INV-WRITE-1)
-			w.router.groups[g].sequence += int64(len(rows[g]))
+	c := &collector{w: w, out: out, most: w.blockRows}
+	defer c.drop()
+	var scratch []item
+	for _, g := range active {
+		parts[g].first = c.rows
+		run, err := w.inMemory(rows[g], keys, &scratch, w.router.groups[g].sequence)
+		if err != nil {
+			return err
 		}
+		if err := each(ctx, run, c.add); err != nil {
+			return err
+		}
+		parts[g].rows = c.rows - parts[g].first
 	}
-	w.runs = append(w.runs, s)
-	w.empty()
-	return s.file.Size(), nil
+	return c.cut()
 }
 
 // sortGroups sorts the rows of each group and merges those of one key, side by side.

@@ -44,7 +44,7 @@ func spillTable(keyed bool, options map[string]string) schema.Spec {
 func (f *fixture) spillTo(limit int64) (*budget.Budget, *spill.Store, *mem.FS) {
 	b, fs := budget.New(limit), mem.New(mem.Posix)
 	store := spill.NewStore(fs, "/tmp/spill")
-	f.cfg.Pool, f.cfg.Spill = NewPool(b), store
+	f.cfg.Pool, f.cfg.Spill = NewPool(b, 2), store
 	return b, store, fs
 }
 
@@ -273,7 +273,7 @@ func TestSpillAvoidsSmallFiles(t *testing.T) {
 func TestWritersShareABudget(t *testing.T) {
 	const writers, rounds, perRound = 12, 20, 40
 	b := budget.New(128 << 10)
-	pool := NewPool(b)
+	pool := NewPool(b, 2)
 	fs := mem.New(mem.Posix)
 	store := spill.NewStore(fs, "/tmp/spill")
 	var spills atomic.Int64
@@ -340,7 +340,7 @@ func TestWritersShareABudget(t *testing.T) {
 // someone who just waits for memory.
 func TestIdleBuffersGiveWay(t *testing.T) {
 	b := budget.New(64 << 10)
-	pool := NewPool(b)
+	pool := NewPool(b, 2)
 	store := spill.NewStore(mem.New(mem.Posix), "/tmp/spill")
 	var spilled []string
 	idle := func(name string) (*fixture, *Writer) {

@@ -12,6 +12,7 @@ import (
 	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/spill"
+	"github.com/tarnlake/tarn/types"
 )
 
 // lane is one of the goroutines of a flush with what it reuses from bucket to bucket.
@@ -56,17 +57,34 @@ func (w *Writer) parts(l *lane, g int) []batch.Reader {
 
 // merged merges runs of one group of a key table, the oldest first: columns and
 // order are those of spilled rows. The caller closes it.
-func (w *Writer) merged(runs []batch.Reader) batch.Reader {
+func (w *Writer) merged(runs []batch.Reader) (batch.Reader, error) {
 	n := w.spillSchema.NumFields()
 	columns := make([]int, n)
 	for i := range columns {
 		columns[i] = i
 	}
-	return merge.NewReader(merge.Config{
+	cfg := merge.Config{
 		Keys: w.order.keys, Sequence: w.order.sequence, Descending: w.order.descending,
-		SequenceNumber: n - 1, Ranked: true, Kind: bufferKind, Engine: w.order.engine, KeepDeletes: true,
+		SequenceNumber: n - 1, Ranked: true, Kind: bufferKind, KeepDeletes: true,
 		Schema: w.spillSchema, Output: columns, Mem: batch.Recycled(w.cfg.Mem),
-	}, runs)
+	}
+	if err := w.order.rules.Apply(&cfg, append(w.bufferFields(), types.SequenceNumberField())); err != nil {
+		return nil, err
+	}
+	return merge.NewReader(cfg, runs), nil
+}
+
+// inMemory reads the rows of one group that are in memory as a sorted run. The
+// first of them has the sequence number base.
+func (w *Writer) inMemory(rows []batch.Ref, keys *loaded, scratch *[]item, base int64) (batch.Reader, error) {
+	step := w.blockRows
+	if step == 0 { // nothing has spilled
+		step = flushRows
+	}
+	if w.order.folds() {
+		return w.newFolded(rows, keys, scratch, base, step)
+	}
+	return &buffered{w: w, rows: rows, places: keys.sorted(rows, scratch), base: base, step: step}, nil
 }
 
 // buffered reads the rows of one group that are in memory, sorted and with their
@@ -238,11 +256,14 @@ func (w *Writer) mergeRuns(ctx context.Context, n int) (*spilled, error) {
 		}
 		var r batch.Reader
 		if w.keyed {
-			r = w.merged(runs)
+			r, err = w.merged(runs)
 		} else {
 			r = oneByOne(w.spillSchema, runs)
 		}
-		if err = each(ctx, r, c.add); err != nil {
+		if err == nil {
+			err = each(ctx, r, c.add)
+		}
+		if err != nil {
 			break
 		}
 		s.parts[g].rows = c.rows - s.parts[g].first

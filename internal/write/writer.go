@@ -14,6 +14,7 @@ import (
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
 	"github.com/tarnlake/tarn/internal/spill"
@@ -39,6 +40,7 @@ type Writer struct {
 	router  *router
 	order   *orderer // of key tables
 	spec    *run.FileSpec
+	changes *run.FileSpec // of changelog files; nil where none are written
 	// of key tables: the columns of their files, and which of the buffer are keys
 	fileSchema *arrow.Schema
 	keyColumns []int
@@ -58,6 +60,11 @@ type Writer struct {
 	spillSchema *arrow.Schema
 	blockRows   int
 	codec       *spill.Codec
+
+	// Compactions of key tables: what picks them, whether Prepare waits for them,
+	// whether the next one compacts everything.
+	universal  *lsm.Universal
+	wait, full bool
 }
 
 // New starts a writer. It does no I/O.
@@ -66,6 +73,9 @@ func New(cfg Config) (*Writer, error) {
 		cfg.Mem = memory.DefaultAllocator
 	}
 	cfg.Workers = max(1, cfg.Workers)
+	if cfg.Changelog != nil {
+		cfg.Spill = nil // what is spilled is merged: the changelog wants every row
+	}
 	s := cfg.Schema
 	set, err := settingsOf(s, cfg.Options)
 	if err != nil {
@@ -73,10 +83,10 @@ func New(cfg Config) (*Writer, error) {
 	}
 	w := &Writer{
 		cfg: cfg, set: set, fields: s.Fields, keyed: s.HasPrimaryKey(), turn: make(chan struct{}, 1), pool: cfg.Pool,
-		codec: spill.NewCodec(set.Spill.Compression, set.Spill.ZstdLevel),
+		codec: spill.NewCodec(set.Spill.Compression, set.Spill.ZstdLevel), universal: &lsm.Universal{Compaction: set.Compaction},
 	}
 	if w.pool == nil {
-		w.pool = &Pool{}
+		w.pool = &Pool{slots: make(chan struct{}, cfg.Workers)}
 	}
 	if set.Bucket < 1 && (w.keyed || set.Bucket != -1) {
 		return nil, tarnerr.New(tarnerr.Unsupported, "opening writer", "dynamic and postponed buckets", "bucket", set.Bucket).
@@ -181,7 +191,11 @@ func (w *Writer) newOrder() error {
 	if err != nil {
 		return err
 	}
-	w.order = &orderer{descending: set.SequenceDescending, engine: set.engine}
+	rules, err := merge.NewRules(s, &set.Options)
+	if err != nil {
+		return tarnerr.Trace("opening writer", err)
+	}
+	w.order = &orderer{descending: set.SequenceDescending, rules: rules}
 	if w.order.keys, err = merge.NewOrder(keys); err != nil {
 		return tarnerr.Trace("opening writer", err)
 	}
@@ -197,7 +211,7 @@ func (w *Writer) newSpec() error {
 	spec.FileIO, spec.Format, spec.Env, spec.Mem = w.cfg.FileIO, w.cfg.Format, w.cfg.Env, w.cfg.Mem
 	spec.Names, spec.Ending = layout.NewNamer(w.cfg.Env), w.cfg.Format.Name()
 	w.spec = &spec
-	return nil
+	return w.newChangelog()
 }
 
 func (w *Writer) bufferSchema() (*arrow.Schema, error) {
@@ -301,11 +315,11 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 		return nil
 	}
 	if w.buffer.rows() > 0 && w.buffer.bytes+n > w.set.WriteBufferSize {
-		if err := w.makeRoom(ctx); err != nil {
+		if _, err := w.makeRoom(ctx); err != nil {
 			return err
 		}
 	}
-	if err := w.pool.grow(ctx, w, n, w.giveWayItself); err != nil {
+	if err := w.pool.grow(ctx, w, n, w.makeRoom); err != nil {
 		return err
 	}
 	var err error
@@ -325,27 +339,25 @@ func (w *Writer) capacity() int64 {
 	return most
 }
 
-// makeRoom empties the buffer.
-func (w *Writer) makeRoom(ctx context.Context) error {
-	_, err := w.giveWay(ctx)
-	if err == nil {
-		err = w.failed
-	}
-	return err
-}
-
-// giveWayItself is giveWay of the writer whose own rows need the memory.
-func (w *Writer) giveWayItself(ctx context.Context) (bool, error) {
+// makeRoom empties the buffer for more rows of the same writer, which may have to
+// wait for compactions.
+func (w *Writer) makeRoom(ctx context.Context) (bool, error) {
 	gave, err := w.giveWay(ctx)
 	if err == nil {
 		err = w.failed
+	}
+	if err == nil && gave {
+		err = w.triggerAll(ctx, false, false)
+	}
+	if err == nil {
+		err = w.unstall(ctx)
 	}
 	return gave, err
 }
 
 // Prepare flushes and returns a message per bucket that gained files since the
-// last Prepare, in the order the buckets were first written to. The files belong
-// to the messages from then on.
+// last Prepare, or whose files were compacted, in the order the buckets were first
+// written to. The files belong to the messages from then on.
 func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	if err := w.enter(ctx); err != nil {
 		return nil, err
@@ -360,14 +372,20 @@ func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	if err := w.finishOpen(ctx); err != nil {
 		return nil, w.fail(err)
 	}
+	if err := w.settle(ctx); err != nil {
+		return nil, w.fail(err)
+	}
 	var out []*commitmsg.Message
 	for _, g := range w.router.groups {
-		if len(g.files) == 0 {
-			continue
-		}
 		n := int32(w.set.Bucket)
-		out = append(out, &commitmsg.Message{Partition: g.partition, Bucket: g.bucket, TotalBuckets: &n, NewFiles: g.files})
-		g.files = nil
+		m := &commitmsg.Message{Partition: g.partition, Bucket: g.bucket, TotalBuckets: &n, NewFiles: g.files, ChangelogFiles: g.changelog}
+		if g.tree != nil {
+			g.tree.done.Take(m)
+		}
+		if !m.IsEmpty() {
+			out = append(out, m)
+		}
+		g.files, g.changelog = nil, nil
 	}
 	return out, nil
 }
@@ -384,7 +402,7 @@ func (w *Writer) Abort(ctx context.Context) error {
 
 func (w *Writer) abort(ctx context.Context) error {
 	w.drop()
-	var first error
+	first := w.uproot(ctx)
 	var paths []string
 	for _, g := range w.router.groups {
 		if g.open != nil {
@@ -393,10 +411,10 @@ func (w *Writer) abort(ctx context.Context) error {
 			}
 			g.open = nil
 		}
-		for _, f := range g.files {
+		for _, f := range slices.Concat(g.files, g.changelog) {
 			paths = append(paths, w.cfg.Place.DataFile(g.spec, g.bucket, f.FileName))
 		}
-		g.files = nil
+		g.files, g.changelog = nil, nil
 	}
 	if len(paths) > 0 {
 		if err := w.cfg.FileIO.Delete(ctx, paths...); first == nil {

@@ -243,7 +243,7 @@ func TestBudget(t *testing.T) {
 	f := newFixture(t, keyTable(nil))
 	defer f.alloc.AssertSize(t, 0)
 	b := budget.New(32 << 10)
-	f.cfg.Pool = NewPool(b)
+	f.cfg.Pool = NewPool(b, 2)
 	w := f.writer()
 	var values [][]types.Value
 	for r := range 2000 {

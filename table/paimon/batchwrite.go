@@ -16,6 +16,11 @@ func (t *Table) NewBatchWrite(_ context.Context, opts table.WriteOptions) (table
 	if err != nil {
 		return nil, err
 	}
+	// It has no later commit that could take what is compacted meanwhile.
+	w.writer.WaitForCompaction(true)
+	if t.options.Compaction.FullDelta > 0 {
+		w.writer.CompactFully()
+	}
 	return &batchWrite{*w}, nil
 }
 

@@ -16,6 +16,8 @@ type streamWrite struct {
 	last    int64 // highest identifier committed by the user
 	hasLast bool
 	asked   bool // last was looked up
+	// prepared counts what was prepared without being told its identifier.
+	prepared int64
 }
 
 // NewStreamWrite implements table.Table.
@@ -29,6 +31,8 @@ func (t *Table) NewStreamWrite(_ context.Context, opts table.WriteOptions) (tabl
 	if err != nil {
 		return nil, err
 	}
+	// A changelog that is looked up comes with the rows it tells of.
+	w.writer.WaitForCompaction(t.options.Changelog.Lookup && t.options.Changelog.LookupWait)
 	return &streamWrite{writing: *w}, nil
 }
 
@@ -58,6 +62,8 @@ func (w *streamWrite) ask(ctx context.Context) error {
 
 // Prepare implements table.StreamWrite. Its messages belong to the caller.
 func (w *streamWrite) Prepare(ctx context.Context) ([]table.Message, error) {
+	w.prepared++
+	w.compactFully(w.prepared)
 	messages, err := w.prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -65,6 +71,17 @@ func (w *streamWrite) Prepare(ctx context.Context) ([]table.Message, error) {
 	messages = append(w.pending, messages...)
 	w.pending = nil
 	return wrap(messages), nil
+}
+
+// WaitForCompaction implements table.StreamWrite.
+func (w *streamWrite) WaitForCompaction(wait bool) { w.writer.WaitForCompaction(wait) }
+
+// compactFully asks for a full compaction where full-compaction.delta-commits has
+// one with this commit.
+func (w *streamWrite) compactFully(identifier int64) {
+	if n := int64(w.table.options.Compaction.FullDelta); n > 0 && identifier%n == 0 {
+		w.writer.CompactFully()
+	}
 }
 
 // Commit implements table.StreamWrite. After a failure that leaves the table as
@@ -88,6 +105,7 @@ func (w *streamWrite) Commit(ctx context.Context, identifier int64) (*table.Comm
 		return nil, tarnerr.New(tarnerr.Invalid, op, "the identifier of batch commits in a stream", "table", w.table.name, "identifier", identifier).
 			WithHint("Number the commits of a stream from 1.")
 	}
+	w.compactFully(identifier)
 	messages, err := w.prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -97,6 +115,11 @@ func (w *streamWrite) Commit(ctx context.Context, identifier int64) (*table.Comm
 	switch {
 	case err == nil:
 		w.last, w.hasLast, w.pending = identifier, true, nil
+		if report.Compaction == "" {
+			w.writer.Committed()
+		} else { // the rows are in; who compacted before has changed the buckets
+			w.table.warn("giving up compactions", w.writer.Forget(context.WithoutCancel(ctx)))
+		}
 	case tarnerr.KindOf(err) == tarnerr.CommitStateUnknown:
 		w.pending = nil // nobody may delete them now
 		w.end("it is not known whether its last commit landed")

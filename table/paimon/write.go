@@ -7,6 +7,8 @@ import (
 
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/compact"
+	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/option"
@@ -41,7 +43,7 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 	if w.committer, err = t.committer(); err != nil {
 		return nil, err
 	}
-	format, err := formats.ByName(t.options.FileFormat)
+	format, err := formats.ByName(t.options.FormatAt(0))
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
@@ -49,23 +51,49 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
-	var restore write.Restorer = afresh{}
-	if opts.Overwrite == nil {
-		restore = write.NewRestorer(t.snapshots, manifests)
-	}
 	c := t.components
 	if c.Pool == nil {
-		c.Pool = write.NewPool(c.Budget)
+		c.Pool = write.NewPool(c.Budget, c.Workers)
+	}
+	rewriter, err := t.compactor(opts, c)
+	if err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
+	restore := write.NewRestorer(t.snapshots, manifests)
+	switch {
+	case opts.Overwrite != nil:
+		restore = afresh{}
+	case rewriter != nil:
+		restore = write.NewFileRestorer(t.snapshots, manifests)
+	}
+	var changelog fileformat.Format
+	if t.options.Changelog.Producer == "input" && opts.Overwrite == nil {
+		if changelog, err = formats.ByName(t.options.ChangelogFormatAt(0)); err != nil {
+			return nil, tarnerr.Trace(op, err, "table", t.name)
+		}
 	}
 	w.writer, err = write.New(write.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
-		Format: format, Restore: restore, Env: c.Env,
-		Pool: c.Pool, Spill: c.Spill, Mem: c.Alloc, Workers: c.Workers, Listener: c.Events,
+		Format: format, Changelog: changelog, Restore: restore, Env: c.Env,
+		Pool: c.Pool, Spill: c.Spill, Compact: rewriter, Mem: c.Alloc, Workers: c.Workers, Listener: c.Events,
 	})
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
 	return w, nil
+}
+
+// compactor rewrites files beside a write; nil where nothing is compacted. Rows
+// that take the place of others go to the highest level as they are committed.
+func (t *Table) compactor(opts table.WriteOptions, c Components) (*compact.Rewriter, error) {
+	if !t.schema.HasPrimaryKey() || t.options.WriteOnly || opts.Overwrite != nil {
+		return nil, nil
+	}
+	return compact.New(compact.Config{
+		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
+		Format: formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Mem: c.Alloc,
+		Workers: c.Workers, Listener: c.Events,
+	})
 }
 
 // Write implements table.BatchWrite and table.StreamWrite.
