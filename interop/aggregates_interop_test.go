@@ -4,9 +4,11 @@ package interop
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -106,11 +108,14 @@ var (
 	distinctIgnoring = map[string]string{"fields.v.distinct": "true", "fields.v.ignore-retract": "true"}
 )
 
+var updateFolds = flag.Bool("update-folds", false, "write a few groups and what Java makes of them to the testdata of package aggregate")
+
 // Random values are added, added late, taken back and set, here and by Java: the
 // results are the same, and so are the refusals.
 func TestAggregatesAreJavas(t *testing.T) {
 	j := judge(t)
 	values, refusals := 0, 0
+	var folds strings.Builder
 	for i, c := range aggregateCases {
 		rnd := rand.New(rand.NewPCG(uint64(i), 3))
 		call := aggregatetest.Call{Function: c.function, Type: c.column, Options: c.options}
@@ -120,6 +125,9 @@ func TestAggregatesAreJavas(t *testing.T) {
 		want, err := j.Aggregate(t.Context(), c.function, c.column, c.options, call.Groups)
 		if err != nil {
 			t.Fatalf("%s of %s: %v", c.function, c.column, err)
+		}
+		if *updateFolds {
+			writeFolds(t, &folds, call, want)
 		}
 		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 		got, errs, err := call.FoldEach(mem, 1+i%3)
@@ -146,10 +154,35 @@ func TestAggregatesAreJavas(t *testing.T) {
 			t.Errorf("%s of %s with %v: %d groups differ", c.function, c.column, c.options, differ)
 		}
 	}
+	if *updateFolds {
+		if err := os.WriteFile("../internal/merge/aggregate/testdata/java.jsonl", []byte(folds.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Logf("%d values, %d refusals", values, refusals)
 	if values < 10000 || refusals < 1000 {
 		t.Error("the groups do not reach what they are for")
 	}
+}
+
+// writeFolds writes the largest of the short groups that have a value, and the values.
+func writeFolds(t *testing.T, out *strings.Builder, c aggregatetest.Call, folded []Folded) {
+	kept := aggregatetest.Folded{Call: c}
+	kept.Groups = nil
+	for i, g := range c.Groups {
+		text, err := json.Marshal(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(kept.Groups) < 4 && folded[i].Error == "" && len(g) > 3 && len(text) < 700 {
+			kept.Groups, kept.Values = append(kept.Groups, g), append(kept.Values, folded[i].Value)
+		}
+	}
+	line, err := json.Marshal(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(append(line, '\n'))
 }
 
 func randomGroup(rnd *rand.Rand, value func(*rand.Rand) string) []aggregatetest.Row {

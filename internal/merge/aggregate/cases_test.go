@@ -3,6 +3,8 @@ package aggregate_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,4 +65,31 @@ func TestCases(t *testing.T) {
 			return first
 		})
 	})
+}
+
+// The values of testdata/java.jsonl were made by Java.
+func TestFoldsAreJavas(t *testing.T) {
+	text, err := os.ReadFile("testdata/java.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		var c aggregatetest.Folded
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		for sources := 1; sources <= 3; sources++ {
+			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+			got, err := c.Fold(mem, sources)
+			mem.AssertSize(t, 0)
+			if err != nil || !slices.Equal(got, c.Values) {
+				t.Errorf("%s of %s with %v\n want %s\n got  %s %v", c.Function, c.Type, c.Options, c.Values, got, err)
+			}
+		}
+		n += len(c.Groups)
+	}
+	if n < 200 {
+		t.Errorf("%d groups are too few", n)
+	}
 }

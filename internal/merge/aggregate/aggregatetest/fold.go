@@ -35,6 +35,12 @@ type Call struct {
 	Groups   [][]Row           `json:"groups"`
 }
 
+// Folded is a call with the value of each group.
+type Folded struct {
+	Call
+	Values []string `json:"values"`
+}
+
 // Fold folds a call's groups: their values come as canonical JSON. The rows lie in as
 // many sources, whose rows begin in the middle of their memory.
 func (c *Call) Fold(mem memory.Allocator, sources int) ([]string, error) {

@@ -3,6 +3,7 @@ package roaring
 import (
 	"bytes"
 	"encoding/hex"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -58,12 +59,15 @@ func unionOf(t testing.TB, line string) (a, b, union []byte) {
 func TestUnionsAreSets(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	forms := map[form]int{}
-	for range 12 {
+	for range 60 {
 		x, y := randomBitmap(rnd), randomBitmap(rnd)
-		want := map[uint32]bool{}
+		want := map[uint16]*set{}
 		for _, m := range []*bitmap32{x, y} {
-			for _, v := range m.numbers() {
-				want[v] = true
+			for i, c := range m.parts {
+				if want[m.keys[i]] == nil {
+					want[m.keys[i]] = &set{}
+				}
+				want[m.keys[i]].add(c)
 			}
 		}
 		out, err := Union32(nil, x.append(nil), y.append(nil))
@@ -74,13 +78,13 @@ func TestUnionsAreSets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := z.numbers()
-		if !slices.IsSorted(got) || len(got) != len(want) {
-			t.Fatalf("%d numbers of %d", len(got), len(want))
+		if !slices.Equal(z.keys, slices.Sorted(maps.Keys(want))) {
+			t.Fatalf("containers of %v", z.keys)
 		}
-		for _, v := range got {
-			if !want[v] {
-				t.Fatalf("%d is in neither", v)
+		for i, c := range z.parts {
+			var s set
+			if s.add(c); s != *want[z.keys[i]] {
+				t.Fatalf("container %d of form %d holds other numbers", z.keys[i], c.form)
 			}
 		}
 		for _, c := range z.parts {
@@ -129,18 +133,6 @@ func randomBitmap(rnd *rand.Rand) *bitmap32 {
 		m.add(key, s.container(f, card, n))
 	}
 	return m
-}
-
-func (m *bitmap32) numbers() []uint32 {
-	var out []uint32
-	for i, c := range m.parts {
-		var s set
-		s.add(c)
-		for at := s.next(0, 0); at < full; at = s.next(at+1, 0) {
-			out = append(out, uint32(m.keys[i])<<16|uint32(at))
-		}
-	}
-	return out
 }
 
 // The tree grows through all kinds of nodes, and finds every key at each size.
