@@ -53,7 +53,7 @@ func (k *Key) acceptsByRule(value string) bool {
 	}
 	levels, err := parseMap(k.Name, value)
 	for _, format := range levels {
-		if !strings.EqualFold(format, "parquet") {
+		if !byName["file.format"].accepts(format) {
 			return false
 		}
 	}

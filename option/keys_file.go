@@ -2,7 +2,7 @@ package option
 
 var fileKeys = []Key{
 	{Name: "file.format", Default: "parquet", State: RefusesWrites, Accept: []string{"avro"}, Note: "orc is read but not written, files of other formats are refused when they are read"},
-	{Name: "file.format.per.level", Kind: Map, Default: "", State: RefusesWrites, Note: "parquet on every level"},
+	{Name: "file.format.per.level", Kind: Map, Default: "", State: RefusesWrites, Note: "parquet and avro; the levels of key tables"},
 	{Name: "file.compression", Default: "zstd"},
 	{Name: "file.compression.zstd-level", Kind: Int, Default: "1"},
 	{Name: "file.compression.per.level", Kind: Map, Default: "", Note: "level 0"},

@@ -156,7 +156,7 @@ func TestChecks(t *testing.T) {
 		{"bucket-function.type", "mod", key, none}, {"bucket-function.type", "hive", key, write},
 		{"orc.timestamp-ltz.legacy.type", "false", app, both}, {"orc.timestamp-ltz.legacy.type", "TRUE", app, none}, {"orc.compress", "ZLIB", app, none},
 		{"file.format", "orc", app, write}, {"file.format", "PARQUET", app, none}, {"file.format.per.level", "0:parquet", app, none},
-		{"file.format.per.level", "0:avro,1:parquet", app, write}, {"manifest.format", "parquet", app, both},
+		{"file.format.per.level", "0:avro,1:parquet", app, none}, {"file.format.per.level", "0:avro,5:orc", key, write}, {"file.format", "avro", key, none}, {"manifest.format", "parquet", app, both},
 		{"scan.mode", "latest-full", app, none}, {"scan.mode", "from-timestamp", app, both}, {"scan.snapshot-id", "3", app, none},
 		{"scan.tag-name", "t", app, both}, {"scan.tag-name", "", app, none}, {"log.scan", "latest", app, none}, {"log.scan.timestamp-millis", "5", app, both},
 		{"incremental-to-auto-tag", "t", app, both}, {"scan.fallback-branch", "b", app, both}, {"branch", "main", app, none}, {"branch", "x", app, both},

@@ -208,8 +208,10 @@ func (a *app) tableAlter() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "alter DB.TABLE", Short: "Change options and columns", Args: args(1, 1, "a table"),
 		Long: `Change a table's options and columns, all in one new schema. Rows written before
-keep what they have: a column added is null in them, a column renamed keeps its values.`,
-		Example: `  tarn table alter shop.orders --add 'note STRING' --rename status=state --set target-file-size=64mb`,
+keep what they have: a column added is null in them, a column renamed keeps its values,
+and those of a column whose type changes are converted when they are read.`,
+		Example: `  tarn table alter shop.orders --add 'note STRING' --rename status=state --set target-file-size=64mb
+  tarn table alter shop.orders --type 'amount DECIMAL(20, 2)'`,
 		RunE: func(cmd *cobra.Command, pos []string) error {
 			id, err := table.ParseIdentifier(pos[0])
 			if err != nil {
@@ -232,11 +234,12 @@ keep what they have: a column added is null in them, a column renamed keeps its 
 	f.StringArrayVar(&alter.rename, "rename", nil, "column as old=new, repeatable")
 	f.StringArrayVar(&alter.drop, "drop", nil, "column to drop, repeatable")
 	f.StringArrayVar(&alter.add, "add", nil, "column to add as 'NAME TYPE', repeatable")
+	f.StringArrayVar(&alter.typ, "type", nil, "column and its new type as 'NAME TYPE', repeatable")
 	return cmd
 }
 
 // alterFlags are the changes that a command line asks for.
-type alterFlags struct{ set, unset, rename, drop, add []string }
+type alterFlags struct{ set, unset, rename, drop, add, typ []string }
 
 func (fl *alterFlags) changes() ([]schema.Change, error) {
 	options, err := keyValues(fl.set)
@@ -260,17 +263,34 @@ func (fl *alterFlags) changes() ([]schema.Change, error) {
 	for _, c := range fl.drop {
 		out = append(out, schema.DropColumn{Path: []string{c}})
 	}
-	for _, c := range fl.add {
+	added, err := columnTypes(fl.add)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range added {
+		out = append(out, schema.AddColumn{Path: []string{f.Name}, Type: f.Type, Comment: f.Description})
+	}
+	changed, err := columnTypes(fl.typ)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range changed {
+		out = append(out, schema.UpdateType{Path: []string{f.Name}, Type: f.Type, KeepNullable: f.Type.Nullable})
+	}
+	if len(out) == 0 {
+		return nil, usage(errors.New("nothing to change: give --set, --unset, --add, --drop, --rename or --type"))
+	}
+	return out, nil
+}
+
+// columnTypes reads columns given as 'NAME TYPE', several in one text too.
+func columnTypes(texts []string) (out []types.Field, err error) {
+	for _, c := range texts {
 		columns, err := types.Parse("ROW<" + c + ">")
 		if err != nil {
 			return nil, tarnerr.Wrap(tarnerr.Invalid, "reading columns", err)
 		}
-		for _, f := range columns.Fields {
-			out = append(out, schema.AddColumn{Path: []string{f.Name}, Type: f.Type, Comment: f.Description})
-		}
-	}
-	if len(out) == 0 {
-		return nil, usage(errors.New("nothing to change: give --set, --unset, --add, --drop or --rename"))
+		out = append(out, columns.Fields...)
 	}
 	return out, nil
 }
