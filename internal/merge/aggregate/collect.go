@@ -25,6 +25,7 @@ func newCollect(c *column) (Function, error) {
 func (f *collect) Fold(mem memory.Allocator, sources []arrow.Array, g *Groups) (arrow.Array, error) {
 	b := &bag{f: f, in: listsOf(sources)}
 	out := newList(mem, len(g.Ends))
+	out.reserve(b.in, g.Refs)
 	defer b.release()
 	from := 0
 	for _, end := range g.Ends {

@@ -26,6 +26,19 @@ func newList(mem memory.Allocator, n int) *listColumn {
 	return l
 }
 
+// reserve makes room for the elements of the rows that refs name, as many as may come
+// out at most.
+func (l *listColumn) reserve(in *lists, refs []batch.Ref) {
+	n := 0
+	for _, r := range refs {
+		if !in.nulls.at(r) {
+			off, row := in.offsets[r.Source()], r.Row()
+			n += int(off[row+1] - off[row])
+		}
+	}
+	l.items = make([]batch.Ref, 0, n)
+}
+
 // end ends the row of the items appended since the row before.
 func (l *listColumn) end(null bool) error {
 	if null {
