@@ -1,7 +1,7 @@
 package option
 
 var mergeKeys = []Key{
-	{Name: "merge-engine", Kind: Enum, Default: "deduplicate", Values: []string{"deduplicate", "partial-update", "aggregation", "first-row"}, Immutable: true, State: RefusesWrites, Note: "all are read; tables of deduplicate are written"},
+	{Name: "merge-engine", Kind: Enum, Default: "deduplicate", Values: []string{"deduplicate", "partial-update", "aggregation", "first-row"}, Immutable: true},
 	{Name: "sequence.field", Default: Unset, Note: "several columns, separated by commas"},
 	{Name: "sequence.field.sort-order", Kind: Enum, Default: "ascending", Values: []string{"ascending", "descending"}},
 	{Name: "rowkind.field", Default: Unset, Immutable: true},

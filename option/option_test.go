@@ -147,8 +147,8 @@ func TestChecks(t *testing.T) {
 		table         Table
 		refuses       int
 	}{
-		{"merge-engine", "deduplicate", key, none}, {"merge-engine", "Deduplicate", key, none}, {"merge-engine", "partial-update", key, write},
-		{"merge-engine", "aggregation", key, write}, {"merge-engine", "first-row", key, write},
+		{"merge-engine", "deduplicate", key, none}, {"merge-engine", "Deduplicate", key, none}, {"merge-engine", "partial-update", key, none},
+		{"merge-engine", "aggregation", key, none}, {"merge-engine", "first-row", key, none},
 		{"changelog-producer", "none", key, none}, {"changelog-producer", "lookup", key, write}, {"changelog-producer", "input", key, write},
 		{"deletion-vectors.enabled", "true", key, both}, {"deletion-vectors.enabled", "false", key, none},
 		{"row-tracking.enabled", "true", app, write}, {"data-evolution.enabled", "true", app, both},

@@ -125,9 +125,7 @@ func TestRefusals(t *testing.T) {
 		kind tarnerr.Kind
 		want string
 	}{
-		{`{"op":"compact"}`, tarnerr.Unsupported, "operation compact"},
 		{`{"op":"create_tag","fails":"x"}`, tarnerr.Unsupported, "operation create_tag"},
-		{`{"op":"write","rows":[],"compact":"full"}`, tarnerr.Unsupported, "operation write with compact"},
 		{`{"op":"write","rows":[],"fixed_bucket":true,"overwrite":{}}`, tarnerr.Unsupported, "operation write with fixed_bucket"},
 		{`{"op":"drop_partition","partitions":[{"p":1}]}`, tarnerr.Invalid, "reading operation"},
 		{`{"op":"expect","rows":[],"tag":"x"}`, tarnerr.Unsupported, "operation expect with tag"},
