@@ -25,6 +25,10 @@ import (
 const writerEnv = "TARN_TEST_WRITER"
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(compactorEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, compactAndDie(context.Background(), dir, os.Getenv(compactorEnv+"_POINT")))
+		os.Exit(1)
+	}
 	if dir := os.Getenv(writerEnv); dir != "" {
 		n, _ := strconv.Atoi(os.Getenv(writerEnv + "_NUMBER"))
 		commits, _ := strconv.Atoi(os.Getenv(writerEnv + "_COMMITS"))

@@ -1,0 +1,84 @@
+package compact
+
+import (
+	"context"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/fileio/faultio"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileformat/formats"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/schema"
+)
+
+// runsOf are two runs of n rows with the same keys.
+func runsOf(f *fixture, n int64) []*datafile.Meta {
+	var files []*datafile.Meta
+	for i := range int64(2) {
+		rows := make([]record, n)
+		for k := range n {
+			rows[k] = record{key: k, value: k * i, seq: i*n + k}
+		}
+		files = append(files, f.flush(0, rows...)...)
+	}
+	return files
+}
+
+// A unit of two files costs so many storage calls, and moving a file none.
+func TestRequestsOfAUnit(t *testing.T) {
+	f := newFixture(t, []string{"k"}, nil)
+	files := runsOf(f, 1000)
+	counted := faultio.New(f.fs, nil)
+	f.fio = counted
+	r := f.rewriter(1)
+	if _, err := r.Rewrite(context.Background(), Task{Unit: lsm.Unit{OutputLevel: 5, Files: files}, Highest: 5, DropDeletes: true}); err != nil {
+		t.Fatal(err)
+	}
+	// Of each file two reads; creating, writing and closing the new one.
+	const want = 2*2 + 3
+	if n := counted.Count(); n != want {
+		t.Errorf("%d storage calls, want %d", n, want)
+	}
+	before := counted.Count()
+	if _, err := r.Rewrite(context.Background(), Task{Unit: lsm.Unit{OutputLevel: 3, Files: files[:1]}, Highest: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if n := counted.Count() - before; n != 0 {
+		t.Errorf("%d storage calls to move a file", n)
+	}
+}
+
+// A rewrite allocates per batch and page, not per row.
+func TestAllocationsPerRow(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes pools forget, so that allocations vary")
+	}
+	f := newFixture(t, []string{"k"}, nil)
+	r, err := New(Config{
+		Table: "db.t", FileIO: f.fs, Place: f.place, Schema: f.schema, Options: f.options(), Format: formats.ByName, Env: f.env,
+		SchemaByID: func(context.Context, int64) (*schema.Schema, error) { return f.schema, nil }, Mem: memory.NewGoAllocator(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rewrite := func(n int64) float64 {
+		files := runsOf(f, n)
+		return testing.AllocsPerRun(3, func() {
+			out, err := r.Rewrite(context.Background(), Task{Unit: lsm.Unit{OutputLevel: 5, Files: files}, Highest: 5, DropDeletes: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Remove(context.Background(), Bucket{}, out.After); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	const step = 32 << 10
+	more := rewrite(3*step) - rewrite(step)
+	t.Logf("%v allocations for %d rows more", more, 2*2*step)
+	if per := more / (2 * 2 * step); per > 0.008 {
+		t.Errorf("%v allocations per row that goes in", per)
+	}
+}
