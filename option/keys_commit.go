@@ -11,7 +11,7 @@ var commitKeys = []Key{
 	{Name: "commit.min-retry-wait", Kind: Duration, Default: "10 ms"},
 	{Name: "commit.max-retry-wait", Kind: Duration, Default: "10 s"},
 	{Name: "commit.timeout", Kind: Duration, Default: Unset},
-	{Name: "commit.force-compact", Kind: Bool, Default: "false", State: Harmless, Note: "nothing compacts; reads merge what is there"},
+	{Name: "commit.force-compact", Kind: Bool, Default: "false"},
 	{Name: "commit.force-create-snapshot", Kind: Bool, Default: "false"},
 	{Name: "snapshot.ignore-empty-commit", Kind: Bool, Default: Unset},
 	{Name: "commit.discard-duplicate-files", Kind: Bool, Default: "false", Note: "of new files; costs a read of the partitions written to"},

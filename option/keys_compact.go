@@ -2,7 +2,7 @@ package option
 
 var compactKeys = []Key{
 	{Name: "num-sorted-run.compaction-trigger", Kind: Int, Default: "5"},
-	{Name: "num-sorted-run.stop-trigger", Kind: Int, Default: Unset, State: Harmless, Note: "nothing compacts; reads merge what is there"},
+	{Name: "num-sorted-run.stop-trigger", Kind: Int, Default: Unset, Note: "writes wait for compaction beyond it, and say so"},
 	{Name: "num-levels", Kind: Int, Default: Unset},
 	{Name: "compaction.max-size-amplification-percent", Kind: Int, Default: "200"},
 	{Name: "compaction.force-up-level-0", Kind: Bool, Default: "false"},
@@ -17,7 +17,7 @@ var compactKeys = []Key{
 	{Name: "compaction.file-num-limit", Kind: Int, Default: "100000", State: Harmless, Note: "all files of a partition are looked at"},
 	{Name: "compaction.delete-ratio-threshold", Kind: Double, Default: "0.2", State: Harmless, Note: "tables with deletion vectors are refused"},
 	{Name: "compaction.force-rewrite-all-files", Kind: Bool, Default: "false"},
-	{Name: "full-compaction.delta-commits", Kind: Int, Default: Unset, State: Harmless, Note: "nothing compacts; reads merge what is there"},
+	{Name: "full-compaction.delta-commits", Kind: Int, Default: Unset, Note: "of stream writes; a batch write then compacts each time"},
 	{Name: "lookup-compact", Kind: Enum, Default: "RADICAL", Values: []string{"RADICAL", "GENTLE"}},
 	{Name: "lookup-compact.max-interval", Kind: Int, Default: Unset},
 	{Name: "sort-compaction.range-strategy", Kind: Enum, Default: "SIZE", Values: []string{"SIZE", "QUANTITY"}, State: Harmless, Note: "compactions do not sort"},

@@ -1,7 +1,7 @@
 package option
 
 var writeKeys = []Key{
-	{Name: "write-only", Kind: Bool, Default: "false", Fallbacks: []string{"write.compaction-skip"}, Note: "nothing compacts here in either case; reads merge what is there"},
+	{Name: "write-only", Kind: Bool, Default: "false", Fallbacks: []string{"write.compaction-skip"}},
 	{Name: "write-buffer-size", Kind: Size, Default: "256 mb", Note: "at most this much of the process's memory budget for one writer"},
 	{Name: "write-buffer-spillable", Kind: Bool, Default: "true", Note: "where the engine has a directory for it; else a full buffer is flushed"},
 	{Name: "write-buffer-spill.max-disk-size", Kind: Size, Default: "9223372036854775807 bytes", Note: "of one writer"},

@@ -149,7 +149,7 @@ func TestChecks(t *testing.T) {
 	}{
 		{"merge-engine", "deduplicate", key, none}, {"merge-engine", "Deduplicate", key, none}, {"merge-engine", "partial-update", key, none},
 		{"merge-engine", "aggregation", key, none}, {"merge-engine", "first-row", key, none},
-		{"changelog-producer", "none", key, none}, {"changelog-producer", "lookup", key, write}, {"changelog-producer", "input", key, write},
+		{"changelog-producer", "none", key, none}, {"changelog-producer", "lookup", key, none}, {"changelog-file.format", "orc", key, write},
 		{"deletion-vectors.enabled", "true", key, both}, {"deletion-vectors.enabled", "false", key, none},
 		{"row-tracking.enabled", "true", app, write}, {"data-evolution.enabled", "true", app, both},
 		{"bucket", "-1", app, none}, {"bucket", "-1", key, write}, {"bucket", "-2", key, both}, {"bucket", "4", key, none},

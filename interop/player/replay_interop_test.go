@@ -41,6 +41,12 @@ func TestGoldenReplaysReadAlike(t *testing.T) {
 					t.Errorf("judge on snapshot %d: %s", want.ID, want.Error)
 				}
 			}
+			if changes(t, set, name) {
+				want := streamed(t, j, theirs)
+				if diff := cmp.Diff(want, streamed(t, j, ours)); diff != "" {
+					t.Errorf("judge, changes (-java's +ours):\n%s", diff)
+				}
+			}
 			for _, q := range queries(t, set, name, ours) {
 				q2 := q
 				q2.Warehouse = theirs.Warehouse
@@ -59,6 +65,30 @@ func TestGoldenReplaysReadAlike(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changes reports a scenario whose table is followed from its first snapshot on.
+func changes(t *testing.T, set *golden.Set, name string) bool {
+	t.Helper()
+	var s struct {
+		Changes bool `json:"changes"`
+	}
+	if err := json.Unmarshal(set.Table(t, name).Scenario, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Changes
+}
+
+// streamed are the lines of all changes, sorted: the order of buckets is not promised.
+func streamed(t *testing.T, j *interop.Judge, q interop.Query) []string {
+	t.Helper()
+	snapshots := checked(t, j, q)
+	rows, err := j.Stream(t.Context(), q, "earliest", snapshots[len(snapshots)-1].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(rows.Lines)
+	return rows.Lines
 }
 
 func checked(t *testing.T, i implementation, q interop.Query) []interop.CheckedSnapshot {

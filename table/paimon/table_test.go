@@ -222,11 +222,11 @@ func TestDynamicOptions(t *testing.T) {
 	f := newFixture(t)
 	tbl := f.open(f.create(keySpec()))
 	for options, kind := range map[[2]string]tarnerr.Kind{
-		{"bucket", "4"}:                 tarnerr.Invalid,
-		{"merge-engine", "aggregation"}: tarnerr.Invalid,
-		{"write-buffer-size", "lots"}:   tarnerr.Invalid,
-		{"changelog-producer", "input"}: tarnerr.Unsupported,
-		{"path", "/elsewhere"}:          tarnerr.Invalid,
+		{"bucket", "4"}:                  tarnerr.Invalid,
+		{"merge-engine", "aggregation"}:  tarnerr.Invalid,
+		{"write-buffer-size", "lots"}:    tarnerr.Invalid,
+		{"changelog-file.format", "orc"}: tarnerr.Unsupported,
+		{"path", "/elsewhere"}:           tarnerr.Invalid,
 	} {
 		_, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{Options: map[string]string{options[0]: options[1]}})
 		wantKind(t, err, kind, options[0])
@@ -247,15 +247,15 @@ func TestDynamicOptions(t *testing.T) {
 func TestWritesRefusedByOption(t *testing.T) {
 	f := newFixture(t)
 	spec := keySpec()
-	spec.Options["changelog-producer"] = "input"
+	spec.Options["file.format"] = "orc"
 	tbl := f.open(f.create(spec))
 	f.rows(tbl, table.Scan{})
 	_, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{})
-	wantKind(t, err, tarnerr.Unsupported, "changelog-producer", "input", "db.t")
+	wantKind(t, err, tarnerr.Unsupported, "file.format", "orc", "db.t")
 	_, err = tbl.NewStreamWrite(f.ctx, table.WriteOptions{User: "u"})
-	wantKind(t, err, tarnerr.Unsupported, "changelog-producer")
+	wantKind(t, err, tarnerr.Unsupported, "file.format")
 	_, err = tbl.Commit(f.ctx, table.Committable{User: "u", Identifier: 1})
-	wantKind(t, err, tarnerr.Unsupported, "changelog-producer")
+	wantKind(t, err, tarnerr.Unsupported, "file.format")
 }
 
 // Time travel reads under the schema of that time, the present under the latest.
