@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
-	"github.com/tarnlake/tarn/tarnerr"
 )
 
 // ingest writes rows that are in memory already, a batch write per commit.
@@ -27,9 +27,8 @@ func ingest(ctx context.Context, j *job) error {
 	if keyed {
 		mode = "stream"
 	}
-	if mode = j.text("mode", mode); keyed && mode != "writeonly" {
-		return tarnerr.New(tarnerr.Unsupported, "running workload", "compaction while writing a key table", "mode", mode).
-			WithHint("Use mode=writeonly.")
+	if mode = j.text("mode", mode); !slices.Contains([]string{"batch", "stream", "writeonly"}, mode) {
+		return fmt.Errorf("mode=%s is none of batch, stream, writeonly", mode)
 	}
 	commits, iters, parts := 10, 2, 0
 	if err := j.numbers(map[string]*int{"commits": &commits, "iters": &iters, "parts": &parts}); err != nil {
@@ -55,6 +54,12 @@ func ingest(ctx context.Context, j *job) error {
 		published = 0
 		before := writtenBytes()
 		var spent times
+		var stream table.StreamWrite
+		if keyed && mode == "stream" {
+			if stream, err = t.NewStreamWrite(ctx, table.WriteOptions{User: "bench"}); err != nil {
+				return err
+			}
+		}
 		for c := range commits {
 			n := j.rows / commits
 			made := rows.Spec{From: uint64(c * n), N: n, Keys: uint64(j.rows * 2 / 5)}
@@ -65,11 +70,22 @@ func ingest(ctx context.Context, j *job) error {
 			if err != nil {
 				return err
 			}
-			if err := spent.write(ctx, t, batches); err != nil {
+			if stream != nil {
+				stream.WaitForCompaction(c == commits-1) // what was compacted is charged in full
+				err = spent.add(ctx, stream, batches, int64(c+1))
+			} else {
+				err = spent.write(ctx, t, batches)
+			}
+			if err != nil {
 				return err
 			}
 			for _, b := range batches {
 				b.Release()
+			}
+		}
+		if stream != nil {
+			if err := stream.Close(); err != nil {
+				return err
 			}
 		}
 		variant := "cold"
@@ -103,6 +119,24 @@ func (s *times) write(ctx context.Context, t table.Table, batches []arrow.Record
 		return err
 	}
 	if err := w.Close(); err != nil {
+		return err
+	}
+	wall, cpu := c.stop()
+	s.wall += wall
+	s.cpu += cpu
+	return nil
+}
+
+// add commits batches in a stream.
+func (s *times) add(ctx context.Context, w table.StreamWrite, batches []arrow.RecordBatch, identifier int64) error {
+	c := startClock()
+	for _, b := range batches {
+		if err := w.Write(ctx, b); err != nil {
+			return err
+		}
+	}
+	s.writing += time.Since(c.start)
+	if _, err := w.Commit(ctx, identifier); err != nil {
 		return err
 	}
 	wall, cpu := c.stop()

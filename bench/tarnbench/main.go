@@ -15,15 +15,15 @@ import (
 	"github.com/tarnlake/tarn/catalog"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/table"
-	"github.com/tarnlake/tarn/tarnerr"
 )
 
 const usage = `usage: tarnbench WORKLOAD SIZE DIR DATA [key=value ...]
 
 WORKLOAD  data             write the rows that peers ingest to DATA as Parquet
-          ingest           pk=true|false bucket=N mode=writeonly|batch commits=N parts=N iters=N name=T
+          ingest           pk=true|false bucket=N mode=writeonly|batch|stream commits=N parts=N iters=N name=T
           scan             table=T kinds=full,two,range iters=N
           lookup           table=T q=N
+          compact          tables=mor (in full, each a result)
           plan             tables=app,pk
           commit-latency   tables=app,pk q=N
           contention       threads=N commits=N
@@ -210,8 +210,4 @@ func (j *job) profile() (stop func() error, err error) {
 		defer f.Close()
 		return pprof.Lookup("allocs").WriteTo(f, 0)
 	}, nil
-}
-
-func compact(context.Context, *job) error {
-	return tarnerr.New(tarnerr.Unsupported, "running workload", "full compaction")
 }
