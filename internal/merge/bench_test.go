@@ -13,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -141,5 +143,62 @@ func TestMergeAllocations(t *testing.T) {
 	// 6 columns, 60,000 distinct keys at most: about eight batches.
 	if perRow := n / float64(in); perRow > 0.01 {
 		t.Errorf("%v allocations for %d rows, %.4f per row", n, in, perRow)
+	}
+}
+
+// engineRuns are benchRuns under an engine: nulls in every other value, sums or
+// last values.
+func engineRuns(tb testing.TB, options map[string]string, rows int) (Config, *arrow.Schema, [][]arrow.RecordBatch) {
+	cfg, fields, data := benchRuns(tb, types.Type{Root: types.BigInt}, 4, rows, true)
+	s := &schema.Schema{Fields: fields[2:], PrimaryKeys: []string{"k"}, Options: options}
+	o, err := option.Parse(options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rules, err := NewRules(s, &o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := rules.Apply(&cfg, fields); err != nil {
+		tb.Fatal(err)
+	}
+	cfg.Ranked = true
+	return cfg, arrowSchema(tb, fields), data
+}
+
+var benchEngines = []struct {
+	name    string
+	options map[string]string
+}{
+	{"partial-update", map[string]string{"merge-engine": "partial-update"}},
+	{"sequence-group", map[string]string{"merge-engine": "partial-update", "fields.l0.sequence-group": "l1,l2", "fields.l2.aggregate-function": "sum"}},
+	{"aggregation", map[string]string{"merge-engine": "aggregation", "fields.l0.aggregate-function": "sum", "fields.l1.aggregate-function": "max", "fields.l2.aggregate-function": "sum"}},
+	{"first-row", map[string]string{"merge-engine": "first-row"}},
+}
+
+func BenchmarkEngines(b *testing.B) {
+	for _, e := range benchEngines {
+		b.Run(e.name, func(b *testing.B) {
+			cfg, schema, data := engineRuns(b, e.options, 50_000)
+			b.ReportAllocs()
+			in := 0
+			for b.Loop() {
+				in, _ = mergeAll(b, cfg, schema, data)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in), "ns/row")
+		})
+	}
+}
+
+// TestEngineAllocations guards that engines that fold rows allocate per batch, not
+// per row.
+func TestEngineAllocations(t *testing.T) {
+	for _, e := range benchEngines {
+		cfg, schema, data := engineRuns(t, e.options, 20_000)
+		in := 0
+		n := testing.AllocsPerRun(3, func() { in, _ = mergeAll(t, cfg, schema, data) })
+		if perRow := n / float64(in); perRow > 0.02 {
+			t.Errorf("%s: %v allocations for %d rows, %.4f per row", e.name, n, in, perRow)
+		}
 	}
 }
