@@ -20,8 +20,6 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-var never = func(*datafile.Meta) bool { return false }
-
 // A bucket is written to and compacted at random: what a read gives stays the
 // same, levels stay in order, files that nobody names any more are gone.
 func TestCompactionChangesNoRead(t *testing.T) {
