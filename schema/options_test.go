@@ -16,8 +16,8 @@ func TestGoldenOptions(t *testing.T) {
 	readable := set.Match(t, "append-*", "fmt-parquet-*", "lsm-*", "manifest-merge", "manifest-none", "manifest-snappy", "part-*", "pk-*",
 		"stats-*", "types-scalar-0.8.2", "types-scalar-1.0.1", "types-scalar-parquet", "types-scalar-parquet-pk", "types-nested-parquet",
 		"evo-columns-parquet-*", "expired-*", "many-writers", "renamed-table", "snapshot-kinds", "empty-table", "deep-history-aux",
-		"py-append", "py-append-bucketed", "py-append-partitioned", "py-pk", "py-pk-rowkind", "py-types")
-	refused := set.Match(t, "agg-*", "pu-*", "dv-pk-1.4.2", "data-evolution", "branch-fallback")
+		"agg-*", "pu-*", "first-row*", "py-append", "py-append-bucketed", "py-append-partitioned", "py-pk", "py-pk-rowkind", "py-types")
+	refused := set.Match(t, "dv-pk-1.4.2", "data-evolution", "branch-fallback")
 	for _, c := range []struct {
 		names []string
 		want  bool

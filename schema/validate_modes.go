@@ -267,6 +267,7 @@ func (v *validator) sequenceGroups() (protected, sequence []string, err error) {
 		if !ok || suffix != "sequence-group" {
 			continue
 		}
+		before := len(protected)
 		for _, c := range strings.Split(v.s.Options[key], ",") {
 			if !v.has(c) {
 				return nil, nil, invalid("the sequence group names no column", "option", key, "column", c)
@@ -276,7 +277,14 @@ func (v *validator) sequenceGroups() (protected, sequence []string, err error) {
 			}
 			protected = append(protected, c)
 		}
-		sequence = append(sequence, strings.Split(columns, ",")...)
+		own := strings.Split(columns, ",")
+		for _, c := range own {
+			// Java takes or refuses such groups as the order of its hash map has it.
+			if slices.Contains(sequence, c) || slices.Contains(protected[:before], c) {
+				return nil, nil, invalid("the column stands in several sequence groups", "option", key, "column", c)
+			}
+		}
+		sequence = append(sequence, own...)
 	}
 	ignore := v.opts.IgnoreDelete
 	onDelete, onGroup := v.on("partial-update.remove-record-on-delete"), v.get("partial-update.remove-record-on-sequence-group")
