@@ -1,0 +1,209 @@
+package tarn_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/types"
+)
+
+// upserterEnv makes TestKilledWhileWriting a process that writes, spills and compacts
+// until it is killed: directory, phase to die in.
+const upserterEnv = "TARN_TEST_UPSERTER"
+
+var upsertTable = table.Identifier{Database: "db", Table: "upserts"}
+
+const killRows = 3000
+
+func openSpilling(ctx context.Context, dir string, l *event.Listener) (*tarn.Runtime, table.Table, error) {
+	rt, err := tarn.NewRuntime(tarn.Config{
+		Memory: 1 << 20, Durability: fileio.OS, SpillDir: filepath.Join(dir, "spill"), Workers: 2,
+		Components: tarn.Components{Listener: l},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	cat, err := rt.Open(ctx, filepath.Join(dir, "warehouse"))
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := cat.LoadTable(ctx, upsertTable)
+	return rt, t, err
+}
+
+// upsertForever goes on with the commits of a stream: commit n sets all keys to n.
+// It prints each, and dies at the second event of the phase.
+func upsertForever(ctx context.Context, dir, phase string) error {
+	seen := 0
+	die := func(now string) {
+		if now != phase {
+			return
+		}
+		if seen++; seen == 2 {
+			p, _ := os.FindProcess(os.Getpid())
+			p.Kill()
+			select {}
+		}
+	}
+	_, t, err := openSpilling(ctx, dir, &event.Listener{
+		SpillEnd:   func(event.SpillEnd) { die("spill") },
+		FlushEnd:   func(event.FlushEnd) { die("flush") },
+		CompactEnd: func(event.CompactEnd) { die("compacted") },
+		StorageCall: func(i event.StorageCall) {
+			if i.Method == "write" && strings.Contains(i.Path, "/bucket-") {
+				die("write")
+			}
+		},
+		CommitBegin: func(event.CommitBegin) { die("commit") },
+		CommitEnd:   func(event.CommitEnd) { die("committed") },
+	})
+	if err != nil {
+		return err
+	}
+	w, err := t.NewStreamWrite(ctx, table.WriteOptions{User: "job"})
+	if err != nil {
+		return err
+	}
+	last, _, err := w.LastCommitted(ctx)
+	if err != nil {
+		return err
+	}
+	for n := last + 1; n < last+30; n++ {
+		w.WaitForCompaction(n%2 == 0)
+		if err := upsert(ctx, t, w, n); err != nil {
+			return err
+		}
+		if _, err := w.Commit(ctx, n); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("nothing of the phase %q came", phase)
+}
+
+// upsert sets all keys to n.
+func upsert(ctx context.Context, t table.Table, w table.StreamWrite, n int64) error {
+	for from := 0; from < killRows; from += 500 {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, t.ArrowSchema())
+		for i := range 500 {
+			b.Field(0).(*array.Int64Builder).Append(int64((from + i) * 7919 % killRows))
+			b.Field(1).(*array.Int64Builder).Append(n)
+			b.Field(2).(*array.StringBuilder).Append(strings.Repeat("text ", 40))
+		}
+		rec := b.NewRecordBatch()
+		b.Release()
+		err := w.Write(ctx, rec)
+		rec.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A writer that is killed while it spills, flushes, compacts or commits leaves the
+// last commit readable in full; the next one goes on from there, and removes what
+// the dead one had spilled.
+func TestKilledWhileWriting(t *testing.T) {
+	if dir := os.Getenv(upserterEnv); dir != "" { // the process to be killed
+		t.Fatal(upsertForever(t.Context(), dir, os.Getenv(upserterEnv+"_PHASE")))
+	}
+	ctx, dir := t.Context(), t.TempDir()
+	cat, err := tarn.Open(ctx, filepath.Join(dir, "warehouse"), tarn.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cat.Close()
+	if err := cat.CreateDatabase(ctx, "db", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.CreateTable(ctx, upsertTable, schema.Spec{
+		Fields: []types.Field{
+			{Name: "id", Type: types.MustParse("BIGINT NOT NULL")},
+			{Name: "n", Type: types.MustParse("BIGINT")},
+			{Name: "text", Type: types.MustParse("STRING")},
+		},
+		PrimaryKeys: []string{"id"}, Options: map[string]string{"bucket": "2", "num-sorted-run.compaction-trigger": "2"},
+	}, false); err != nil {
+		t.Fatal(err)
+	}
+	phases := []string{"spill", "flush", "write", "compacted", "commit", "committed"}
+	for _, phase := range phases {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledWhileWriting$")
+		cmd.Env = append(os.Environ(), upserterEnv+"="+dir, upserterEnv+"_PHASE="+phase)
+		out, err := cmd.CombinedOutput()
+		cancel()
+		if err == nil || len(out) > 0 {
+			t.Fatalf("%s: the process was not killed: %v\n%s", phase, err, out)
+		}
+		checkUpserts(t, dir, phase)
+	}
+}
+
+// checkUpserts reads the table, whose rows are all of one commit, adds a commit of its
+// own, and looks for temporary files.
+func checkUpserts(t *testing.T, dir, phase string) {
+	t.Helper()
+	ctx := t.Context()
+	rt, tbl, err := openSpilling(ctx, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := tbl.NewStreamWrite(ctx, table.WriteOptions{User: "job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, ok, err := w.LastCommitted(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := upserts(t, tbl); ok && (len(got) != 1 || got[last] != killRows) {
+		t.Fatalf("%s: after commit %d the table has, by commit, %v", phase, last, got)
+	}
+	if err := upsert(ctx, tbl, w, last+1); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "spill", "*.lock"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%s: one process spills, %d directories are there: %v", phase, len(left), err)
+	}
+	if _, err := w.Commit(ctx, last+1); err != nil {
+		t.Fatal(err)
+	}
+	if got := upserts(t, tbl); len(got) != 1 || got[last+1] != killRows {
+		t.Fatalf("%s: after one more commit the table has, by commit, %v", phase, got)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "spill", "*")); len(left) > 0 {
+		t.Errorf("%s: temporary files are left: %v", phase, left)
+	}
+}
+
+// upserts counts the rows of a table by the commit they are of.
+func upserts(t *testing.T, tbl table.Table) map[int64]int {
+	t.Helper()
+	out := map[int64]int{}
+	for _, p := range readPairs(t, tbl) {
+		out[p[1]]++
+	}
+	return out
+}
