@@ -53,7 +53,6 @@ type settings struct {
 }
 
 func settingsOf(s *schema.Schema, o option.Options) (settings, error) {
-	const op = "opening writer"
 	set := settings{Options: o}
 	// Java numbers on unless a write-only table does not keep append order.
 	ordered, err := boolOption(s.Options, "bucket-append-ordered", true)
