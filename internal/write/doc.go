@@ -5,7 +5,9 @@
 //
 // A batch goes conform.go (columns by name, types, defaults), check.go (values),
 // kind.go (row kinds), route.go (partition and bucket), buffer.go; a flush goes
-// restore.go (sequence numbers), order.go (sort and merge), flush.go (files).
+// restore.go (sequence numbers, files), order.go (sort and merge), flush.go (files).
+// When memory is short, pool.go chooses whose buffer gives way, spill.go takes it to
+// disk and unspill.go merges it from there. tree.go compacts beside the writing.
 //
 // Floor F4. The first stage of the walk: write, flush, prepare.
 package write
