@@ -16,7 +16,7 @@ var fileKeys = []Key{
 	{Name: "data-file.external-paths.specific-fs", Default: Unset, State: Harmless, Note: "needs data-file.external-paths"},
 	{Name: "data-file.external-paths.weights", Default: Unset, State: Harmless, Note: "needs data-file.external-paths"},
 	{Name: "changelog-file.prefix", Default: "changelog-"},
-	{Name: "changelog-file.format", Default: Unset, State: RefusesWrites, Accept: []string{"parquet", "avro"}},
+	{Name: "changelog-file.format", Default: Unset, State: RefusesWrites, Accept: []string{"parquet", "avro"}, Note: "orc is not written"},
 	{Name: "changelog-file.compression", Default: Unset},
 	{Name: "changelog-file.stats-mode", Default: Unset},
 	{Name: "target-file-size", Kind: Size, Default: Unset, Note: "128 mb for key tables, 256 mb for append tables"},
