@@ -406,9 +406,9 @@ func TestFaultsWhileSpilling(t *testing.T) {
 	for _, keyed := range []bool{true, false} {
 		options := map[string]string{"local-sort.max-num-file-handles": "3", "write-buffer-for-append": "true"}
 		t.Run(fmt.Sprintf("keyed=%v", keyed), func(t *testing.T) {
-			var whens []faultio.When
-			if whens = append(whens, faultio.Before, faultio.Halfway); !raceDetector {
-				whens = append(whens, faultio.After)
+			whens := []faultio.When{faultio.Before}
+			if !raceDetector {
+				whens = append(whens, faultio.Halfway, faultio.After)
 			}
 			faultio.Sweep(t, whens, func(t *testing.T, plan faultio.Plan) int {
 				f := newFixture(t, spillTable(keyed, options))
