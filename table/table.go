@@ -170,6 +170,10 @@ type BatchWrite interface {
 	// Prepare flushes and returns the messages of this write, to be committed
 	// elsewhere or later. Nothing is visible yet.
 	Prepare(ctx context.Context) ([]Message, error)
+	// CompactFully makes Prepare or Commit compact the buckets written to into one
+	// sorted run each. Unsupported where a write compacts nothing: write-only and
+	// append tables, overwrites.
+	CompactFully() error
 	// Commit flushes and publishes. It returns when the rows are visible, or with
 	// the error. The write is over then.
 	Commit(ctx context.Context) (*CommitReport, error)
@@ -197,6 +201,10 @@ type StreamWrite interface {
 	// compactions of the buckets written to. Else those go with the first commit
 	// after their end; what is compacted at Close is given up.
 	WaitForCompaction(wait bool)
+	// CompactFully makes the next Prepare or Commit compact the buckets written to
+	// since their last full compaction into one sorted run each, and wait for it.
+	// Unsupported where a write compacts nothing: write-only and append tables.
+	CompactFully() error
 	Abort(ctx context.Context) error
 	Close() error
 }

@@ -15,6 +15,8 @@ type writeOp struct {
 	Mode       string              `json:"mode"`
 	User       string              `json:"user"`
 	CommitID   *int64              `json:"commit_id"`
+	Compact    *string             `json:"compact"` // "full", of the buckets touched
+	Wait       *bool               `json:"wait_compaction"`
 	Watermark  *int64              `json:"watermark"`
 	Properties map[string]string   `json:"properties"`
 	Options    map[string]string   `json:"options"`
@@ -58,7 +60,7 @@ func writeBatch(ctx context.Context, t table.Table, op writeOp, rows batch.Reade
 		return err
 	}
 	defer w.Close()
-	if err := copyRows(ctx, w, rows); err != nil {
+	if err := op.fill(ctx, w, rows); err != nil {
 		return err
 	}
 	_, err = w.Commit(ctx)
@@ -84,7 +86,8 @@ func (p *player) writeStream(ctx context.Context, t table.Table, op writeOp, row
 	} else {
 		defer w.Close()
 	}
-	if err := copyRows(ctx, w, rows); err != nil {
+	w.WaitForCompaction(op.Wait == nil || *op.Wait)
+	if err := op.fill(ctx, w, rows); err != nil {
 		return err
 	}
 	_, err := w.Commit(ctx, p.identifier(key, op.CommitID))
@@ -99,6 +102,23 @@ func (p *player) identifier(key string, named *int64) int64 {
 	}
 	p.identifiers[key] = id + 1
 	return id
+}
+
+// filler is what batch and stream writes have in common.
+type filler interface {
+	batchWriter
+	CompactFully() error
+}
+
+// fill writes the rows and asks for the compaction that comes with them.
+func (op writeOp) fill(ctx context.Context, w filler, rows batch.Reader) error {
+	if err := copyRows(ctx, w, rows); err != nil || op.Compact == nil {
+		return err
+	}
+	if *op.Compact != "full" {
+		return unsupported("operation write with compact " + *op.Compact)
+	}
+	return w.CompactFully()
 }
 
 func copyRows(ctx context.Context, w batchWriter, rows batch.Reader) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -158,6 +159,81 @@ func TestFullCompactionOfDeltaCommits(t *testing.T) {
 	}
 	if got := f.rows(tbl, table.Scan{}); len(got) != 10 || got[1] != "d|100|batch" {
 		t.Errorf("rows are %v", got)
+	}
+}
+
+// CompactFully goes with one commit: it leaves one sorted run in the buckets written to
+// and the others as they were.
+func TestCompactFully(t *testing.T) {
+	f := newFixture(t)
+	fs := f.create(compactSpec(map[string]string{"num-levels": "4"}))
+	tbl := f.open(fs)
+	w := f.stream(tbl)
+	for n := range int64(6) {
+		f.put(w, tbl, ids("d", fmt.Sprint("v", n), int(n), 100))
+		full := n%3 == 2
+		if full {
+			if err := w.CompactFully(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.Commit(f.ctx, n+1); err != nil {
+			t.Fatal(err)
+		}
+		runs := f.sortedRuns(fs)
+		if got := len(runs) == 1 && runs[0].Level == 3; got != full {
+			t.Errorf("commit %d leaves %d runs, the oldest on level %d", n+1, len(runs), runs[len(runs)-1].Level)
+		}
+	}
+	f.put(w, tbl, ids("d", "v6", 6))
+	if _, err := w.Commit(f.ctx, 7); err != nil {
+		t.Fatal(err)
+	}
+	b, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	rec := f.batch(tbl, ids("d", "batch", 100))
+	defer rec.Release()
+	if err := b.Write(f.ctx, rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CompactFully(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Commit(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if runs := f.sortedRuns(fs); len(runs) != 1 || runs[0].Level != 3 {
+		t.Errorf("a batch write leaves %d runs", len(runs))
+	}
+	wantKind(t, b.CompactFully(), tarnerr.Closed)
+	if got := f.rows(tbl, table.Scan{}); len(got) != 8 || got[1] != "d|100|batch" {
+		t.Errorf("rows are %v", got)
+	}
+}
+
+// Where a write compacts nothing it says so instead of doing nothing.
+func TestCompactFullyIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec schema.Spec
+		opts table.WriteOptions
+		says string
+	}{
+		"append":     {spec: appendSpec(), says: "primary key=false"},
+		"write-only": {spec: compactSpec(map[string]string{"write-only": "true"}), says: "write-only=true"},
+		"overwrite":  {spec: compactSpec(nil), opts: table.WriteOptions{Overwrite: &table.Overwrite{}}, says: "overwrite=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			w, err := f.open(f.create(c.spec)).NewBatchWrite(f.ctx, c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			wantKind(t, w.CompactFully(), tarnerr.Unsupported, c.says, "tarn table compact")
+		})
 	}
 }
 

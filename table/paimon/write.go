@@ -86,7 +86,7 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 // compactor rewrites files beside a write; nil where nothing is compacted. Rows
 // that take the place of others go to the highest level as they are committed.
 func (t *Table) compactor(opts table.WriteOptions, c Components) (*compact.Rewriter, error) {
-	if !t.schema.HasPrimaryKey() || t.options.WriteOnly || opts.Overwrite != nil {
+	if !t.compactsBeside(opts) {
 		return nil, nil
 	}
 	return compact.New(compact.Config{
@@ -94,6 +94,25 @@ func (t *Table) compactor(opts table.WriteOptions, c Components) (*compact.Rewri
 		Format: formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Mem: c.Alloc,
 		Workers: c.Workers, Listener: c.Events,
 	})
+}
+
+func (t *Table) compactsBeside(opts table.WriteOptions) bool {
+	return t.schema.HasPrimaryKey() && !t.options.WriteOnly && opts.Overwrite == nil
+}
+
+// CompactFully implements table.BatchWrite and table.StreamWrite.
+func (w *writing) CompactFully() error {
+	const op = "asking for full compaction"
+	if w.over != nil {
+		return tarnerr.Trace(op, w.over, "table", w.table.name)
+	}
+	if !w.table.compactsBeside(w.opts) {
+		return tarnerr.New(tarnerr.Unsupported, op, "this write compacts nothing", "table", w.table.name,
+			"primary key", w.table.schema.HasPrimaryKey(), "write-only", w.table.options.WriteOnly, "overwrite", w.opts.Overwrite != nil).
+			WithHint("Compact the table with Table.Compact or `tarn table compact`, or set write-only=false for the write.")
+	}
+	w.writer.CompactFully()
+	return nil
 }
 
 // Write implements table.BatchWrite and table.StreamWrite.
