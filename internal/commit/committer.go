@@ -110,7 +110,7 @@ func New(cfg Config) (*Committer, error) {
 	}
 	if c.publisher == nil {
 		var err error
-		if c.publisher, err = NewFilePublisher(cfg.FileIO, cfg.Place); err != nil {
+		if c.publisher, err = newFilePublisher(cfg.FileIO, cfg.Place, c.groups.proof(c.key)); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -26,11 +27,26 @@ type Groups struct {
 	closed bool
 	chores sync.WaitGroup
 	async  bool // chores are done beside the commits
+	// proven are the tables whose storage is tried out, or was (Committer.Prove).
+	proven map[string]*atomic.Bool
 }
 
 // NewGroups returns queues without commits. Close them in the end. The zero value
 // does without Close: its chores are done within the commits.
 func NewGroups() *Groups { return &Groups{async: true} }
+
+// proof is shared by all publishers of the table of a key.
+func (g *Groups) proof(key string) *atomic.Bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.proven == nil {
+		g.proven = map[string]*atomic.Bool{}
+	}
+	if g.proven[key] == nil {
+		g.proven[key] = &atomic.Bool{}
+	}
+	return g.proven[key]
+}
 
 // hintEvery is how many snapshots a group may make before it writes LATEST.
 const hintEvery = 8

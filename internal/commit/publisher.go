@@ -15,12 +15,33 @@ import (
 // NewFilePublisher publishes by creating the snapshot file when there is none,
 // in one atomic step of the storage.
 func NewFilePublisher(fio fileio.FileIO, place layout.Table) (Publisher, error) {
+	return newFilePublisher(fio, place, &atomic.Bool{})
+}
+
+// newFilePublisher shares with others of the table what the storage was seen to keep.
+func newFilePublisher(fio fileio.FileIO, place layout.Table, proven *atomic.Bool) (Publisher, error) {
 	if !fio.Capabilities().ConditionalCreate {
 		return nil, tarnerr.New(tarnerr.Unsupported, "opening commit", "the storage cannot create a file only when it is absent, so two writers could overwrite each other's snapshot",
 			"table", fio.URI(place.Dir)).
 			WithHint("Use a storage with conditional create (local disk, S3 with conditional writes), give the engine a lock that all writers take (Components.Lock), or use a catalog that commits, such as a REST catalog.")
 	}
-	return filePublisher{fio, place, &atomic.Bool{}}, nil
+	return filePublisher{fio, place, proven}, nil
+}
+
+// prover is a publisher whose storage may have to be tried out.
+type prover interface {
+	prove(ctx context.Context, name func() string) error
+}
+
+// Prove tries out, once, a storage that promises conditional create and may not keep
+// it, so that who is about to write rows learns it before and not at the commit. On
+// other storages, and under a lock or a catalog, it does nothing.
+func (c *Committer) Prove(ctx context.Context) error {
+	p, ok := c.publisher.(prover)
+	if !ok {
+		return nil
+	}
+	return p.prove(ctx, c.cfg.Env.UUID)
 }
 
 type filePublisher struct {
@@ -29,13 +50,13 @@ type filePublisher struct {
 	proven *atomic.Bool // creating when absent was seen to work; nil = nothing depends on it
 }
 
-// prove tries out, once, whether the storage keeps the promise that all depends on.
-func (p filePublisher) prove(ctx context.Context, pub Publication) error {
+// prove tries out, once, whether the storage keeps the promise that all depends on,
+// with a file whose name nobody else has.
+func (p filePublisher) prove(ctx context.Context, name func() string) error {
 	if p.proven == nil || !p.fio.Capabilities().Unproven || p.proven.Load() {
 		return nil
 	}
-	// The name of a manifest list is nobody else's.
-	file := path.Join(p.place.BranchDir(), ".tarn", "probe-"+pub.Next.DeltaManifestList)
+	file := path.Join(p.place.BranchDir(), ".tarn", "probe-"+name())
 	if err := fileio.ProbeCreateIfAbsent(ctx, p.fio, file); err != nil {
 		return tarnerr.Trace("probing storage", err, "table", p.fio.URI(p.place.Dir))
 	}
@@ -49,7 +70,8 @@ func (p filePublisher) prove(ctx context.Context, pub Publication) error {
 // neither, the caller has to look at it.
 func (p filePublisher) Publish(ctx context.Context, pub Publication) (Outcome, error) {
 	const op = "publishing snapshot"
-	if err := p.prove(ctx, pub); err != nil {
+	// The name of a manifest list is nobody else's.
+	if err := p.prove(ctx, func() string { return pub.Next.DeltaManifestList }); err != nil {
 		return Unknown, err
 	}
 	file := p.place.SnapshotFile(pub.Next.ID)

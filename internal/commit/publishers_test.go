@@ -252,6 +252,40 @@ func TestPromisesAreProbed(t *testing.T) {
 	}
 }
 
+// Who is about to write learns it before; in one process one try does for a table.
+func TestPromisesAreProbedBeforeWriting(t *testing.T) {
+	ctx := context.Background()
+	fs := mem.New(mem.ObjectStore)
+	create(t, fs, seeded(1), spec(true, nil))
+	before := len(fs.Paths())
+	committer := func(fio fileio.FileIO, groups *commit.Groups, pub commit.Publisher) *commit.Committer {
+		t.Helper()
+		tb := open(t, fio, place, seeded(2))
+		tb.groups, tb.pub = groups, pub
+		return tb.committer()
+	}
+	if err := committer(overlooks{fs}, new(commit.Groups), nil).Prove(ctx); tarnerr.KindOf(err) != tarnerr.Unsupported || !strings.Contains(err.Error(), "If-None-Match") {
+		t.Errorf("%v", err)
+	}
+	locked := commit.NewLockedPublisher(overlooks{fs}, place, &publishertest.Lock{}, "db", "t")
+	if err := committer(overlooks{fs}, new(commit.Groups), locked).Prove(ctx); err != nil {
+		t.Errorf("under a lock: %v", err)
+	}
+	count, groups := layer.Count(unproven{fs}), new(commit.Groups)
+	var calls []int64
+	for range 3 {
+		c := committer(count, groups, nil)
+		count.Reset()
+		if err := c.Prove(ctx); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, count.Total())
+	}
+	if fmt.Sprint(calls) != "[4 0 0]" || len(fs.Paths()) != before {
+		t.Errorf("calls %v, files %v", calls, fs.Paths())
+	}
+}
+
 // Through a catalog that cannot roll back, a compaction in the way stays: its
 // snapshot is the catalog's, and its file is not replaced behind the catalog's back.
 func TestCatalogsKeepTheirSnapshots(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 type batchWrite struct{ writing }
 
 // NewBatchWrite implements table.Table.
-func (t *Table) NewBatchWrite(_ context.Context, opts table.WriteOptions) (table.BatchWrite, error) {
-	w, err := t.newWriting("starting batch write", opts)
+func (t *Table) NewBatchWrite(ctx context.Context, opts table.WriteOptions) (table.BatchWrite, error) {
+	w, err := t.newWriting(ctx, "starting batch write", opts)
 	if err != nil {
 		return nil, err
 	}

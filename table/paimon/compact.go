@@ -79,6 +79,9 @@ func (t *Table) newCompaction(ctx context.Context, opts table.CompactOptions) (*
 	if c.committer, err = u.committer(); err != nil {
 		return nil, err
 	}
+	if err := c.committer.Prove(ctx); err != nil {
+		return nil, err
+	}
 	if c.manifests, err = u.reading(); err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ type streamWrite struct {
 }
 
 // NewStreamWrite implements table.Table.
-func (t *Table) NewStreamWrite(_ context.Context, opts table.WriteOptions) (table.StreamWrite, error) {
+func (t *Table) NewStreamWrite(ctx context.Context, opts table.WriteOptions) (table.StreamWrite, error) {
 	const op = "starting stream write"
 	if opts.Overwrite != nil {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "a stream adds rows, it does not overwrite", "table", t.name).
 			WithHint("Overwrite with a batch write.")
 	}
-	w, err := t.newWriting(op, opts)
+	w, err := t.newWriting(ctx, op, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,14 @@
 package paimon_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
@@ -256,6 +258,36 @@ func TestWritesRefusedByOption(t *testing.T) {
 	wantKind(t, err, tarnerr.Unsupported, "file.format")
 	_, err = tbl.Commit(f.ctx, table.Committable{User: "u", Identifier: 1})
 	wantKind(t, err, tarnerr.Unsupported, "file.format")
+}
+
+// overlooks is a server that promises conditional writes and overlooks the condition.
+type overlooks struct{ fileio.FileIO }
+
+func (o overlooks) Capabilities() fileio.Capabilities {
+	c := o.FileIO.Capabilities()
+	c.Unproven = true
+	return c
+}
+
+func (o overlooks) CreateIfAbsent(ctx context.Context, path string, data []byte) error {
+	return o.Replace(ctx, path, data)
+}
+
+// A storage that breaks its promise is found out before the first row, with the remedy.
+func TestWritesRefusedByStorage(t *testing.T) {
+	f := newFixture(t)
+	fs := f.create(keySpec())
+	before := fs.Paths()
+	tbl := f.open(overlooks{fs})
+	_, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{})
+	wantKind(t, err, tarnerr.Unsupported, "If-None-Match", "lock", "catalog", "db.t")
+	_, err = tbl.NewStreamWrite(f.ctx, table.WriteOptions{User: "u"})
+	wantKind(t, err, tarnerr.Unsupported, "If-None-Match")
+	_, err = tbl.Compact(f.ctx, table.CompactOptions{})
+	wantKind(t, err, tarnerr.Unsupported, "If-None-Match")
+	if after := fs.Paths(); !slices.Equal(before, after) {
+		t.Errorf("files are %v", after)
+	}
 }
 
 // Time travel reads under the schema of that time, the present under the latest.

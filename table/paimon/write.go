@@ -28,7 +28,7 @@ type writing struct {
 
 // newWriting opens the write stage and, so that a storage that cannot commit is
 // refused before rows are written to it, the commit stage.
-func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error) {
+func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptions) (*writing, error) {
 	t, err := t.with(opts.Options)
 	if err != nil {
 		return nil, err
@@ -42,6 +42,9 @@ func (t *Table) newWriting(op string, opts table.WriteOptions) (*writing, error)
 	}
 	if w.committer, err = t.committer(); err != nil {
 		return nil, err
+	}
+	if err := w.committer.Prove(ctx); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
 	format, err := formats.ByName(t.options.FormatAt(0))
 	if err != nil {
