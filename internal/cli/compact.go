@@ -182,9 +182,9 @@ func printCompact(w io.Writer, name table.Identifier, r *table.CompactReport, fo
 	if r.Compacted == 0 {
 		fmt.Fprintf(&b, "%s: nothing to compact in %s", name, count(int64(r.Buckets), "bucket"))
 	} else {
-		fmt.Fprintf(&b, "%s: compacted %s of %d: %s of %s to %s of %s, as snapshot %s in %.3f s", name, count(int64(r.Compacted), "bucket"), r.Buckets,
+		fmt.Fprintf(&b, "%s: compacted %s of %d: %s of %s to %s of %s, as %s in %.3f s", name, count(int64(r.Compacted), "bucket"), r.Buckets,
 			count(int64(r.FilesBefore), "file"), bytesText(r.BytesBefore), count(int64(r.FilesAfter), "file"), bytesText(r.BytesAfter),
-			strings.Trim(fmt.Sprint(r.Snapshots), "[]"), r.Elapsed.Seconds())
+			snapshotNames(r.Snapshots), r.Elapsed.Seconds())
 	}
 	if r.Lost > 0 {
 		fmt.Fprintf(&b, "; %s left as others made them meanwhile", count(int64(r.Lost), "bucket"))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -314,8 +313,8 @@ func (r *importRun) commit(ctx context.Context) error {
 		if r.flags.replaced != nil {
 			replaced = " in place of " + count(int64(report.FilesGone), "file")
 		}
-		fmt.Fprintf(r.out, "committed %s%s as snapshot %s in %.3f s\n", count(rows, "row"), replaced,
-			strings.Trim(fmt.Sprint(report.Snapshots), "[]"), took.Seconds())
+		fmt.Fprintf(r.out, "committed %s%s as %s in %.3f s\n", count(rows, "row"), replaced,
+			snapshotNames(report.Snapshots), took.Seconds())
 	}
 	return nil
 }

@@ -96,10 +96,20 @@ func (rm *removal) tell(w io.Writer, what string, report *table.CommitReport, to
 	case len(report.Snapshots) == 0:
 		fmt.Fprintln(w, "nothing to remove")
 	default:
-		fmt.Fprintf(w, "removed %s: %s in %s, as snapshot %s in %.3f s\n", what, count(-report.Rows, "row"), count(int64(report.FilesGone), "file"),
-			strings.Trim(fmt.Sprint(report.Snapshots), "[]"), took.Seconds())
+		fmt.Fprintf(w, "removed %s: %s in %s, as %s in %.3f s\n", what, count(-report.Rows, "row"), count(int64(report.FilesGone), "file"),
+			snapshotNames(report.Snapshots), took.Seconds())
 	}
 	return nil
+}
+
+// snapshotNames names those that were published: one, or rows and what was compacted
+// with them.
+func snapshotNames(ids []int64) string {
+	text := strings.ReplaceAll(strings.Trim(fmt.Sprint(ids), "[]"), " ", ", ")
+	if len(ids) == 1 {
+		return "snapshot " + text
+	}
+	return "snapshots " + text
 }
 
 // count is a number of things, with its noun.
