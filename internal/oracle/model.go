@@ -1,0 +1,235 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Row is a row written, or one that a merge made.
+type Row struct {
+	Number int64 // sequence number: order of arrival
+	Kind   types.RowKind
+	Values []types.Value // of the table's columns, nil for null
+}
+
+func (r Row) String() string { return fmt.Sprint(r.Kind, " ", r.Number, " ", r.Values) }
+
+// ErrRetract is that an engine does not take rows that take others back.
+var ErrRetract = errors.New("the merge engine takes no -U and -D")
+
+// Model merges rows of one key. Not safe for concurrent use.
+type Model struct {
+	s        *schema.Schema
+	engine   string
+	ignore   bool // ignore-delete
+	onDelete bool
+	groups   []group
+	removing []string
+	columns  []column
+
+	row                      []types.Value
+	began, inserted, removed bool
+	number                   int64
+}
+
+// group is a sequence group: its sequence fields and the columns that go by them.
+type group struct{ sequence, columns []string }
+
+// column is what a column of an aggregation is.
+type column struct {
+	function string
+	ignores  bool // ignore-retract
+	key      bool
+}
+
+// NewModel reads the options of a table that has been created.
+func NewModel(s *schema.Schema) *Model {
+	m := &Model{s: s, engine: s.Options["merge-engine"], ignore: on(s, "ignore-delete")}
+	m.onDelete = on(s, m.engine+".remove-record-on-delete")
+	m.removing = list(s.Options["partial-update.remove-record-on-sequence-group"])
+	for key, columns := range s.Options {
+		rest, isField := strings.CutPrefix(key, "fields.")
+		if sequence, ok := strings.CutSuffix(rest, ".sequence-group"); ok && isField {
+			m.groups = append(m.groups, group{list(sequence), list(columns)})
+		}
+	}
+	slices.SortFunc(m.groups, func(a, b group) int { return slices.Compare(a.sequence, b.sequence) })
+	for _, f := range s.Fields {
+		c := column{key: slices.Contains(s.PrimaryKeys, f.Name), ignores: on(s, "fields."+f.Name+".ignore-retract")}
+		switch name, ok := s.Options["fields."+f.Name+".aggregate-function"]; {
+		case slices.Contains(list(s.Options["sequence.field"]), f.Name):
+			c.function = "last_value"
+		case ok:
+			c.function = name
+		case s.Options["fields.default-aggregate-function"] != "":
+			c.function = s.Options["fields.default-aggregate-function"]
+		default:
+			c.function = "last_non_null_value"
+		}
+		m.columns = append(m.columns, c)
+	}
+	return m
+}
+
+func on(s *schema.Schema, option string) bool { return s.Options[option] == "true" }
+
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// Merge merges the rows of one key, at least one, the oldest first. It reports false
+// for no row. What comes out is valid until the next Merge.
+func (m *Model) Merge(rows []Row) (Row, bool, error) {
+	if len(rows) == 1 {
+		return rows[0], true, nil
+	}
+	m.row, m.began, m.inserted, m.removed, m.number = make([]types.Value, len(m.s.Fields)), false, false, false, 0
+	var take func(Row) error
+	switch m.engine {
+	case "first-row":
+		return m.first(rows)
+	case "aggregation":
+		take = m.aggregate
+	case "partial-update":
+		take = m.update
+	default:
+		return rows[len(rows)-1], true, nil
+	}
+	for _, r := range rows {
+		if err := take(r); err != nil {
+			return Row{}, false, err
+		}
+	}
+	out := Row{Number: m.number, Values: m.row}
+	if m.removed || !m.inserted {
+		out.Kind = types.Delete
+	}
+	return out, true, nil
+}
+
+func (m *Model) first(rows []Row) (out Row, ok bool, err error) {
+	for _, r := range rows {
+		switch {
+		case r.Kind.IsRetract() && !m.ignore:
+			return Row{}, false, ErrRetract
+		case !r.Kind.IsRetract() && !ok:
+			out, ok = r, true
+		}
+	}
+	return out, ok, nil
+}
+
+// groupOf is the group of a column, nil for none, and whether it is one of its
+// sequence fields.
+func (m *Model) groupOf(name string) (g *group, sequence bool) {
+	for i := range m.groups {
+		if slices.Contains(m.groups[i].sequence, name) {
+			return &m.groups[i], true
+		}
+		if slices.Contains(m.groups[i].columns, name) {
+			return &m.groups[i], false
+		}
+	}
+	return nil, false
+}
+
+// counts reports a row that has a say in a group: its sequence fields are not all
+// null, and not older than those that are there.
+func (m *Model) counts(g *group, r Row) bool {
+	if !slices.ContainsFunc(g.sequence, func(c string) bool { return r.Values[m.s.Index(c)] != nil }) {
+		return false
+	}
+	for _, name := range g.sequence {
+		i := m.s.Index(name)
+		if c := compare(m.s.Fields[i].Type, r.Values[i], m.row[i]); c != 0 {
+			return c > 0
+		}
+	}
+	return true
+}
+
+// compare orders values, null first.
+func compare(t types.Type, a, b types.Value) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return types.Compare(t, a, b)
+}
+
+func (m *Model) update(r Row) error {
+	m.removed = false
+	if !r.Kind.IsRetract() {
+		m.add(r)
+		m.number, m.began, m.inserted = r.Number, true, true
+		return nil
+	}
+	if !m.began {
+		m.row, m.began = slices.Clone(r.Values), true
+	}
+	if m.ignore {
+		return nil
+	}
+	m.number = r.Number
+	switch {
+	case len(m.groups) > 0:
+		m.takeBack(r)
+	case !m.onDelete:
+		return ErrRetract
+	case r.Kind == types.Delete:
+		m.row, m.removed = slices.Clone(r.Values), true
+	}
+	return nil
+}
+
+func (m *Model) add(r Row) {
+	for i, f := range m.s.Fields {
+		v := r.Values[i]
+		g, sequence := m.groupOf(f.Name)
+		switch {
+		case g == nil:
+			if v != nil {
+				m.row[i] = v
+			}
+		case !m.counts(g, r):
+		case sequence:
+			m.advance(g, r)
+		default:
+			m.row[i] = v
+		}
+	}
+}
+
+func (m *Model) advance(g *group, r Row) {
+	for _, c := range g.sequence {
+		m.row[m.s.Index(c)] = r.Values[m.s.Index(c)]
+	}
+}
+
+func (m *Model) takeBack(r Row) {
+	for i, f := range m.s.Fields {
+		g, sequence := m.groupOf(f.Name)
+		switch {
+		case g == nil || !m.counts(g, r):
+		case !sequence:
+			m.row[i] = nil
+		case r.Kind == types.Delete && slices.ContainsFunc(g.sequence, func(c string) bool { return slices.Contains(m.removing, c) }):
+			m.row, m.removed = slices.Clone(r.Values), true
+			return
+		default:
+			m.advance(g, r)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Table is a key table of rows as they were written. Not safe for concurrent use.
+type Table struct {
+	s          *schema.Schema
+	model      *Model
+	sequence   []int // columns of sequence.field
+	descending bool
+	keys       []int
+	rows       map[string][]Row // by key, in order of arrival
+	number     int64
+}
+
+// NewTable makes an empty table of a schema.
+func NewTable(s *schema.Schema) *Table {
+	t := &Table{s: s, model: NewModel(s), rows: map[string][]Row{}}
+	t.descending = s.Options["sequence.field.sort-order"] == "descending"
+	for _, c := range list(s.Options["sequence.field"]) {
+		t.sequence = append(t.sequence, s.Index(c))
+	}
+	for _, c := range s.PrimaryKeys {
+		t.keys = append(t.keys, s.Index(c))
+	}
+	return t
+}
+
+// Write takes rows in their order, without those that the table's options drop. It
+// gives them sequence numbers.
+func (t *Table) Write(rows ...Row) {
+	for _, r := range rows {
+		if t.Drops(r.Kind) {
+			continue
+		}
+		t.number++
+		r.Number = t.number
+		t.rows[t.Key(r)] = append(t.rows[t.Key(r)], r)
+	}
+}
+
+// Drops reports a kind of rows that the table's options leave out.
+func (t *Table) Drops(k types.RowKind) bool {
+	return k.IsRetract() && on(t.s, "ignore-delete") || k == types.UpdateBefore && on(t.s, "ignore-update-before")
+}
+
+// Key is the key of a row, as text.
+func (t *Table) Key(r Row) string {
+	parts := make([]string, len(t.keys))
+	for i, c := range t.keys {
+		parts[i] = types.FormatValue(t.s.Fields[c].Type, r.Values[c])
+	}
+	return strings.Join(parts, "/")
+}
+
+// Row is the row of a key that a reader sees, false for none.
+func (t *Table) Row(key string) (Row, bool, error) {
+	rows := t.rows[key]
+	if len(rows) == 0 {
+		return Row{}, false, nil
+	}
+	if len(t.sequence) > 0 {
+		rows = slices.Clone(rows)
+		slices.SortStableFunc(rows, t.byAge)
+	}
+	r, ok, err := t.model.Merge(rows)
+	return r, ok && !r.Kind.IsRetract(), err
+}
+
+func (t *Table) byAge(a, b Row) int {
+	for _, i := range t.sequence {
+		x, y := a.Values[i], b.Values[i]
+		c := compare(t.s.Fields[i].Type, x, y)
+		if t.descending && x != nil && y != nil {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// Rows are the rows that a reader sees, as text by key.
+func (t *Table) Rows() (map[string]string, error) {
+	out := map[string]string{}
+	for key := range t.rows {
+		r, ok, err := t.Row(key)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[key] = t.Text(r)
+		}
+	}
+	return out, nil
+}
+
+// Text is a row's values as text.
+func (t *Table) Text(r Row) string {
+	parts := make([]string, len(r.Values))
+	for i, v := range r.Values {
+		parts[i] = "null"
+		if v != nil {
+			parts[i] = types.FormatValue(t.s.Fields[i].Type, v)
+		}
+	}
+	return strings.Join(parts, " ")
+}

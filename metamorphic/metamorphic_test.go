@@ -1,0 +1,207 @@
+package metamorphic
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/oracle"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+var (
+	one   = flag.Int("seed", -1, "play the history of one seed only")
+	count = flag.Int("histories", 0, "how many histories to play; 0 = as many as tests take")
+)
+
+// histories is how many there are: few suffice for all pairs, for each of the first
+// ones holds as many new pairs as can be.
+func histories() int {
+	switch {
+	case *count > 0:
+		return *count
+	case raceDetector:
+		return 100
+	case testing.Short():
+		return 300
+	}
+	return 2000
+}
+
+// Histories make many small things that live for a moment.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	os.Exit(m.Run())
+}
+
+// TestHistories plays random histories. A table equals the model after each commit,
+// and its changelog folded equals the table (INV-READ-1), under every legal pair of
+// option values. A history that fails is printed, made as small as it gets.
+func TestHistories(t *testing.T) {
+	all, missing := configs(max(histories(), *one+1), 1)
+	for _, p := range missing {
+		t.Errorf("not reached: %v", p)
+	}
+	if *one >= 0 {
+		playSeed(t, all[*one], *one)
+		return
+	}
+	reached := map[pair]int{}
+	var mu sync.Mutex
+	const lanes = 2
+	t.Run("lanes", func(t *testing.T) {
+		for lane := range lanes {
+			t.Run(fmt.Sprint(lane), func(t *testing.T) {
+				t.Parallel()
+				for seed := lane; seed < len(all); seed += lanes {
+					if !playSeed(t, all[seed], seed) {
+						continue
+					}
+					mu.Lock()
+					for _, p := range all[seed].pairs() {
+						reached[p]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	for _, p := range allPairs() {
+		if refused[p] == "" && reached[p] == 0 {
+			t.Errorf("no history was played with %v", p)
+		}
+	}
+	t.Logf("%d histories\n%s", len(all), coverage(reached))
+}
+
+func playSeed(t *testing.T, c config, seed int) bool {
+	s, err := create(t.Context(), mem.New(mem.Posix), c)
+	if err != nil {
+		t.Errorf("seed %d: %v\n%v", seed, err, c)
+		return false
+	}
+	h := newHistory(c, s, uint64(seed))
+	if err = play(t.Context(), h, uint64(seed)); err == nil {
+		return true
+	}
+	h, err = minimise(t.Context(), s, h, uint64(seed), err)
+	t.Errorf("seed %d: %v\n%v", seed, err, h)
+	return false
+}
+
+// minimise leaves out keys, commits and compactions as long as the history fails.
+// The rows of a key stay together, for they are made to fit each other.
+func minimise(ctx context.Context, s *schema.Schema, h history, seed uint64, err error) (history, error) {
+	model := oracle.NewTable(s)
+	try := func(smaller history) bool {
+		e := play(ctx, smaller, seed)
+		if e != nil {
+			h, err = smaller, e
+		}
+		return e != nil
+	}
+	keys := map[string]bool{}
+	for _, c := range h.commits {
+		for _, rows := range c.batches {
+			for _, r := range rows {
+				keys[model.Key(r)] = true
+			}
+		}
+	}
+	for key := range keys {
+		without := history{config: h.config}
+		for _, c := range h.commits {
+			batches := slices.Clone(c.batches)
+			for i, rows := range batches {
+				batches[i] = slices.DeleteFunc(slices.Clone(rows), func(r oracle.Row) bool { return model.Key(r) == key })
+			}
+			c.batches = batches
+			without.commits = append(without.commits, c)
+		}
+		try(without)
+	}
+	for n := len(h.commits) - 1; n > 0 && try(history{h.config, h.commits[:n]}); n-- {
+	}
+	for i := range h.commits {
+		smaller := history{h.config, slices.Clone(h.commits)}
+		smaller.commits[i].full, smaller.commits[i].minor = false, false
+		try(smaller)
+	}
+	return h, err
+}
+
+// coverage says how many histories held each pair of values, a table for each two axes.
+func coverage(reached map[pair]int) string {
+	var b strings.Builder
+	for x := range axes {
+		for y := x + 1; y < len(axes); y++ {
+			w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+			fmt.Fprintf(w, "%s \\ %s\t%s\n", axes[x].name, axes[y].name, strings.Join(axes[y].values, "\t"))
+			for _, v := range axes[x].values {
+				fmt.Fprint(w, v)
+				for _, u := range axes[y].values {
+					p := pair{{x, v}, {y, u}}
+					if refused[p] != "" {
+						fmt.Fprint(w, "\trefused")
+					} else {
+						fmt.Fprintf(w, "\t%d", reached[p])
+					}
+				}
+				fmt.Fprintln(w)
+			}
+			w.Flush()
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// TestRefusedPairs makes a table of each pair that Java refuses.
+func TestRefusedPairs(t *testing.T) {
+	for p, reason := range refused {
+		var c config
+		for a := range axes {
+			c[a] = axes[a].values[0]
+		}
+		c[p[0].axis], c[p[1].axis] = p[0].name, p[1].name
+		_, err := create(t.Context(), mem.New(mem.Posix), c)
+		if !errors.Is(err, tarnerr.Invalid) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%v: %v, want %q", p, err, reason)
+		}
+	}
+}
+
+// TestRefusedRows writes rows that take others back to tables whose merge engine has
+// no use for them, as [config.legal] has it.
+func TestRefusedRows(t *testing.T) {
+	for _, name := range []string{"partial-update", "first-row"} {
+		var c config
+		for a := range axes {
+			c[a] = axes[a].values[0]
+		}
+		c[engine], c[compaction] = name, "late"
+		s, err := create(t.Context(), mem.New(mem.Posix), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := oracle.Row{Values: make([]types.Value, len(s.Fields))}
+		row.Values[0] = int64(1)
+		back := row
+		back.Kind = types.Delete
+		err = play(t.Context(), history{c, []commit{{batches: [][]oracle.Row{{row, back}}}}}, 0)
+		if !errors.Is(err, tarnerr.Invalid) || !strings.Contains(err.Error(), "can not accept") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
