@@ -86,7 +86,7 @@ func list(text string) []string {
 }
 
 // Merge merges the rows of one key, at least one, the oldest first. It reports false
-// for no row. What comes out is valid until the next Merge.
+// for no row.
 func (m *Model) Merge(rows []Row) (Row, bool, error) {
 	if len(rows) == 1 {
 		return rows[0], true, nil
