@@ -58,6 +58,11 @@ func (w *Writer) flush(ctx context.Context, last bool) error {
 			return err
 		}
 	}
+	for _, c := range w.buffer.chunks {
+		for _, a := range c.Columns() {
+			countNulls(a)
+		}
+	}
 	next := make(chan int, len(active))
 	for _, g := range active {
 		next <- g
@@ -84,6 +89,25 @@ func (w *Writer) flush(ctx context.Context, last bool) error {
 	}
 	w.drop()
 	return w.closeLargest(ctx)
+}
+
+// countNulls has an array count its nulls, and those within it, before lanes ask it
+// side by side: Arrow counts when it is asked first, and keeps the number in a plain
+// field.
+func countNulls(a arrow.Array) {
+	a.NullN()
+	switch a := a.(type) {
+	case *array.Struct:
+		for i := range a.NumField() {
+			countNulls(a.Field(i))
+		}
+	case *array.Map:
+		countNulls(a.ListValues())
+		countNulls(a.Keys())
+		countNulls(a.Items())
+	case array.ListLike:
+		countNulls(a.ListValues())
+	}
 }
 
 const (
