@@ -166,10 +166,15 @@ func configs(n int, seed uint64) (out []config, missing []pair) {
 }
 
 func draw(rnd *rand.Rand, want pair, fixed bool) (c config, ok bool) {
-	for range 1000 {
+	var e string // drawn first and kept for a while: some engines go with little
+	for try := range 1000 {
 		for a := range axes {
 			c[a] = axes[a].values[rnd.IntN(len(axes[a].values))]
 		}
+		if try%100 == 0 {
+			e = c[engine]
+		}
+		c[engine] = e
 		if fixed {
 			c[want[0].axis], c[want[1].axis] = want[0].name, want[1].name
 		}

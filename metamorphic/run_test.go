@@ -86,7 +86,7 @@ func play(ctx context.Context, h history, seed uint64) (err error) {
 	if h.config[buffer] == "spilling" {
 		comp.Spill = spill.NewStore(mem.New(mem.Posix), "/spill")
 	}
-	r := &run{ctx: ctx, h: h, every: seed%3 == 0, alloc: alloc, model: oracle.NewTable(s), echo: oracle.NewTable(s),
+	r := &run{ctx: ctx, h: h, every: seed%4 == 0, alloc: alloc, model: oracle.NewTable(s), echo: oracle.NewTable(s),
 		told: map[string]string{}, seen: map[string]string{}, position: 1}
 	if r.tbl, err = paimon.Open(ctx, comp, table.Identifier{Database: "db", Table: "t"}, dir); err != nil {
 		return err
