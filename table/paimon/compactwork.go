@@ -34,7 +34,9 @@ func (c *compaction) work(ctx context.Context, jobs []*job) (lost map[place]bool
 		}
 		return nil, nil
 	}
-	workers := max(1, c.table.components.Workers/lanes)
+	// Each job has them all: where memory lets one go on at a time, it is not to leave
+	// the others idle.
+	workers := c.table.components.Workers
 	todo := make(chan *job, len(jobs))
 	for _, j := range jobs {
 		todo <- j
