@@ -63,3 +63,21 @@ func TestRaceToTheLastKey(t *testing.T) {
 		t.Errorf("%d rows of %d", rows, in)
 	}
 }
+
+// Deletes may take away as many batches of rows as a merge keeps waiting, and more.
+func TestManyDeletesInARow(t *testing.T) {
+	const deleted, size = 1000, 3
+	for name, cfg := range ways(testConfig(t, nil)) {
+		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		cfg.Mem = mem
+		deletes := stretchOf(0, deleted, deleted+1)
+		for i := range deletes {
+			deletes[i].kind = types.Delete
+		}
+		runs := []batch.Reader{runOf(t, mem, stretchOf(0, deleted+1, 0), size), runOf(t, mem, deletes, size)}
+		if got, _ := payloads(t, NewReader(cfg, runs)); len(got) != 1 {
+			t.Errorf("%s: %d rows, not the one that was not deleted", name, len(got))
+		}
+		mem.AssertSize(t, 0)
+	}
+}

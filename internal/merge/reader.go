@@ -76,7 +76,11 @@ func (r *reader) next(ctx context.Context) error {
 			}
 		}
 		if r.chosen() == 0 {
-			return io.EOF
+			if r.ended {
+				return io.EOF
+			}
+			r.forget() // as many batches as may wait, and no row of them stays
+			continue
 		}
 		if err := r.gather(); err != nil {
 			return err
