@@ -3,6 +3,7 @@ package compact
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -275,15 +276,28 @@ func (d *decision) tell(ctx context.Context, w *rowWriter) error {
 	if len(refs) == 0 {
 		return nil
 	}
+	// Rows are written already: what is too large is halved here, not tried again above.
 	mem := batch.Recycled(w.r.cfg.Mem)
-	rec, err := batch.Gather(mem, w.r.schema, sources, nil, refs)
-	if err != nil {
-		return err
+	for step := len(refs); len(refs) > 0; {
+		n := min(step, len(refs))
+		rec, err := batch.Gather(mem, w.r.schema, sources, nil, refs[:n])
+		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
+			step = n / 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		told := withKinds(mem, rec, w.r.merge.Kind, kinds[:n])
+		rec.Release()
+		err = w.write(ctx, told)
+		told.Release()
+		if err != nil {
+			return err
+		}
+		refs, kinds = refs[n:], kinds[n:]
 	}
-	defer rec.Release()
-	told := withKinds(mem, rec, w.r.merge.Kind, kinds)
-	defer told.Release()
-	return w.write(ctx, told)
+	return nil
 }
 
 // withKinds is rec with other kinds.
