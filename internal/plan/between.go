@@ -17,7 +17,7 @@ import (
 // those that are no OVERWRITE. Rows of one bucket come in the order of the snapshots.
 func Between(ctx context.Context, cfg Config, req Request, start, end int64, mode ChangeMode) (*Result, error) {
 	r := &Result{}
-	p := newPruning(cfg, req)
+	p := newPruning(cfg, settled(cfg, req))
 	var all []live
 	for id := start + 1; id <= end; id++ {
 		snap, err := cfg.Snapshots.Get(ctx, id)
@@ -51,7 +51,7 @@ func Diff(ctx context.Context, cfg Config, req Request, start, end *snapshot.Sna
 		return nil, tarnerr.New(tarnerr.Unsupported, op, "the difference of two states of a table without primary key").
 			WithHint("Read what was added between them: incremental-between-scan-mode=delta.")
 	}
-	p := newPruning(cfg, req)
+	p := newPruning(cfg, settled(cfg, req))
 	var before []live
 	if start != nil {
 		var err error

@@ -88,10 +88,7 @@ func pin(ctx context.Context, cfg Config, req Request) (*snapshot.Snapshot, erro
 }
 
 func plan(ctx context.Context, cfg Config, req Request, snap *snapshot.Snapshot) (*Result, error) {
-	if req.Level == nil && firstRow(cfg) {
-		req.Level = func(level int32) bool { return level > 0 }
-	}
-	p := newPruning(cfg, req)
+	p := newPruning(cfg, settled(cfg, req))
 	r := &Result{Snapshot: snap}
 	entries, err := liveEntries(ctx, cfg, p, snap, req.KeepStats, &r.Scanned)
 	if err != nil {
@@ -136,6 +133,14 @@ func plan(ctx context.Context, cfg Config, req Request, snap *snapshot.Snapshot)
 // later: above level 0 each key is there once.
 func firstRow(cfg Config) bool {
 	return cfg.Schema.HasPrimaryKey() && cfg.Options.MergeEngine == "first-row"
+}
+
+// settled leaves level 0 out where only what lies above it is read.
+func settled(cfg Config, req Request) Request {
+	if req.Level == nil && firstRow(cfg) {
+		req.Level = func(level int32) bool { return level > 0 }
+	}
+	return req
 }
 
 // composes says that a row may be made of values of several versions, so that it

@@ -295,6 +295,20 @@ func TestIncrementalReads(t *testing.T) {
 	wantKind(t, err, tarnerr.NotFound)
 }
 
+// What no compaction has looked at is no part of a first-row table, nor of what
+// has changed between its states.
+func TestIncrementalReadsOfFirstRows(t *testing.T) {
+	f := newFixture(t)
+	tbl := f.open(f.create(with(keySpec(), "merge-engine", "first-row", "write-only", "true")))
+	f.mustWrite(tbl, ids("mon", "a", 1, 2))
+	f.compact(tbl, table.CompactOptions{})
+	f.mustWrite(tbl, ids("mon", "b", 2, 3))
+	f.want(f.rows(tbl, table.Scan{}), "mon|1|a", "mon|2|a")
+	for _, mode := range []string{"diff", "delta"} {
+		f.want(f.rows(tbl, table.Scan{Options: map[string]string{"incremental-between": "2,3", "incremental-between-scan-mode": mode}}))
+	}
+}
+
 // tag keeps a snapshot under a name.
 func tag(f *fixture, fs *mem.FS, name string, id int64) {
 	f.Helper()
