@@ -26,6 +26,8 @@ type group struct {
 	changelog []*datafile.Meta   // as files
 	open      *run.RollingWriter // of append tables, between flushes
 	tree      *tree              // where the writer compacts, once restored
+	owes      bool               // flushed to since its last full compaction that was kept
+	replant   bool               // the tree was given up with work left
 }
 
 // partition is one partition this writer writes to.

@@ -21,8 +21,6 @@ type tree struct {
 	running *running          // nil when nothing is compacted
 	// stalled: a flush found more sorted runs than num-sorted-run.stop-trigger.
 	stalled bool
-	// dirty: flushed to since its last full compaction.
-	dirty bool
 	// idle: nothing was flushed to it since the last commit.
 	idle bool
 	// failed is why the last compaction failed; suspect, that the files may not be
@@ -33,6 +31,7 @@ type tree struct {
 
 // running is a compaction beside the writing.
 type running struct {
+	full   bool
 	cancel context.CancelFunc
 	ended  chan struct{} // closed at the end; the result is there then
 	result compact.Result
@@ -87,7 +86,7 @@ func (w *Writer) triggerAll(ctx context.Context, wait, full bool) error {
 			return err
 		}
 		if g.tree != nil {
-			w.trigger(ctx, g, full && g.tree.dirty)
+			w.trigger(ctx, g, full && g.owes)
 		}
 	}
 	return nil
@@ -99,6 +98,9 @@ func (w *Writer) triggerAll(ctx context.Context, wait, full bool) error {
 func (w *Writer) settle(ctx context.Context) error {
 	if !w.compacts() {
 		return nil
+	}
+	if err := w.replant(ctx); err != nil {
+		return err
 	}
 	force := w.set.Compaction.Force
 	if err := w.triggerAll(ctx, w.wait || w.full, w.full); err != nil {
@@ -128,6 +130,17 @@ func (w *Writer) settle(ctx context.Context) error {
 	return nil
 }
 
+// replant restores the buckets whose tree is gone, but not the work left there.
+func (w *Writer) replant(ctx context.Context) error {
+	var again []int
+	for i, g := range w.router.groups {
+		if g.tree == nil && (w.full && g.owes || w.set.Changelog.Lookup && g.replant) {
+			again = append(again, i)
+		}
+	}
+	return w.restore(ctx, again)
+}
+
 // WaitForCompaction says whether Prepare waits for the compactions that it and
 // earlier calls started, as it does for a table with commit.force-compact. Else
 // those go with a later Prepare that find their end.
@@ -138,7 +151,9 @@ func (w *Writer) WaitForCompaction(wait bool) { w.wait = wait }
 func (w *Writer) CompactFully() { w.full = true }
 
 // Committed tells that all that was prepared is committed: what the writer knows
-// of buckets that it no longer writes to can be read again if need be.
+// of buckets that it no longer writes to can be read again if need be. It is kept
+// while rows of level 0 are to be looked up. Source: paimon-core
+// mergetree/compact/MergeTreeCompactManager.
 func (w *Writer) Committed() {
 	if w.tryEnter() {
 		defer w.exit()
@@ -147,8 +162,9 @@ func (w *Writer) Committed() {
 			if t == nil || t.running != nil || !t.done.Empty() || len(g.files) > 0 {
 				continue
 			}
-			if t.idle || t.suspect {
-				g.tree = nil
+			lookups := w.set.Changelog.Lookup && len(t.levels.Level0()) > 0
+			if t.suspect || t.idle && !lookups {
+				g.tree, g.replant = nil, t.suspect
 			}
 			t.idle = true
 		}
@@ -179,7 +195,8 @@ func (w *Writer) uproot(ctx context.Context) error {
 		if t == nil {
 			continue
 		}
-		g.tree = nil
+		// What was compacted and what was not, nobody knows now.
+		g.tree, g.owes, g.replant = nil, true, true
 		if t.running != nil {
 			<-t.running.ended
 			if t.running.err == nil {
@@ -204,7 +221,7 @@ func (w *Writer) plant(g *group, files []*datafile.Meta) error {
 	if err != nil {
 		return tarnerr.Trace("restoring buckets", err, "table", w.cfg.Table, "partition", g.spec, "bucket", g.bucket)
 	}
-	g.tree = &tree{levels: levels}
+	g.tree, g.replant = &tree{levels: levels}, false
 	return nil
 }
 
@@ -215,7 +232,7 @@ func (w *Writer) grow(g *group, files []*datafile.Meta) error {
 	}
 	t := g.tree
 	t.stalled = t.stalled || t.runs() > w.set.Compaction.StopTrigger
-	t.dirty, t.idle = true, false
+	g.owes, t.idle = true, false
 	levels, err := t.levels.With(nil, files, w.cfg.Compact.KeyTypes())
 	if err == nil {
 		t.levels = levels
@@ -234,7 +251,7 @@ func (w *Writer) trigger(ctx context.Context, g *group, full bool) {
 	var unit lsm.Unit
 	var ok bool
 	if full {
-		t.dirty = false
+		g.owes = false
 		unit, ok = lsm.PickFull(count, runs, w.cfg.Compact.MustRewrite)
 	} else {
 		unit, ok = w.universal.Pick(&t.memory, w.cfg.Env.Now(), count, runs)
@@ -248,7 +265,7 @@ func (w *Writer) trigger(ctx context.Context, g *group, full bool) {
 	}
 	// It goes on beyond the call that starts it, until Close.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &running{cancel: cancel, ended: make(chan struct{})}
+	r := &running{full: full, cancel: cancel, ended: make(chan struct{})}
 	t.running = r
 	work := func() {
 		defer close(r.ended)
@@ -293,6 +310,7 @@ func (w *Writer) collect(ctx context.Context, g *group, wait bool) error {
 		return nil
 	}
 	w.warn("compacting files of a bucket", t.failed)
+	g.owes = g.owes || r.full
 	// What the storage did not do now it may do later; else somebody else has
 	// changed the bucket.
 	t.suspect = tarnerr.KindOf(t.failed) != tarnerr.Unavailable

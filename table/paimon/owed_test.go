@@ -1,0 +1,141 @@
+package paimon_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/fileio/faultio"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
+)
+
+// owedSpec is changeSpec in one bucket of each partition s.
+func owedSpec(options map[string]string) schema.Spec {
+	s := changeSpec(options)
+	s.Options["bucket"] = "1"
+	s.Fields[2].Type = types.MustParse("INT NOT NULL")
+	s.PrimaryKeys, s.PartitionKeys = []string{"k", "s"}, []string{"s"}
+	return s
+}
+
+// A bucket that nothing is written to any more is compacted fully with the next such
+// commit all the same: with full-compaction, its rows are told by that alone.
+func TestIdleBucketsAreOwedAFullCompaction(t *testing.T) {
+	f := newFixture(t)
+	tbl := f.open(f.create(owedSpec(map[string]string{"changelog-producer": "full-compaction", "full-compaction.delta-commits": "3"})))
+	f.owed(tbl, 3, nil)
+}
+
+// What a full compaction that failed was to do is done by the next one.
+func TestFailedFullCompactionIsOwed(t *testing.T) {
+	f := newFixture(t)
+	disk := faultio.New(f.create(owedSpec(map[string]string{"changelog-producer": "full-compaction", "full-compaction.delta-commits": "2"})), faultio.None())
+	f.owed(f.open(disk), 4, func(n int64) {
+		plan := faultio.None()
+		if n == 2 {
+			plan = faultio.FailWhere(func(c faultio.Call) bool { return c.Method == "open" && strings.Contains(c.Path, "/s=1/") }, faultio.Before, tarnerr.Unavailable)
+		}
+		disk.SetPlan(plan)
+	})
+	if disk.Injected() == 0 {
+		t.Error("nothing failed")
+	}
+}
+
+// Compactions that are given up because another writer was first in one of the buckets
+// are owed in all.
+func TestLostFullCompactionIsOwed(t *testing.T) {
+	f := newFixture(t)
+	var armed atomic.Bool
+	var other table.Table
+	f.events = &event.Listener{CompactEnd: func(event.CompactEnd) {
+		if armed.CompareAndSwap(true, false) {
+			if _, err := f.write(other, `[{"k":3,"n":9,"s":2}]`); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	fs := f.create(owedSpec(map[string]string{"changelog-producer": "full-compaction", "full-compaction.delta-commits": "2"}))
+	other = f.open(fs)
+	lost := f.owed(f.open(fs), 4, func(n int64) { armed.Store(n == 2) })
+	if lost != 1 {
+		t.Errorf("%d compactions were lost", lost)
+	}
+}
+
+// owed writes to the partition 1 with the first commit of a stream and to the partition
+// 2 with all. After the last, the changelog is the table. It returns how many
+// compactions were in vain.
+func (f *fixture) owed(tbl table.Table, commits int64, before func(n int64)) int {
+	f.Helper()
+	w := f.stream(tbl)
+	position, lost := int64(1), 0
+	state := map[int32]string{}
+	for n := int64(1); n <= commits; n++ {
+		if before != nil {
+			before(n)
+		}
+		rows := fmt.Sprintf(`[{"k":2,"n":%d,"s":2}]`, n)
+		if n == 1 {
+			rows = `[{"k":1,"n":1,"s":1},{"k":2,"n":1,"s":2}]`
+		}
+		f.put(w, tbl, rows)
+		r, err := w.Commit(f.ctx, n)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if r.Compaction != "" {
+			lost++
+		}
+		position = f.fold(tbl, state, position, slices.Max(r.Snapshots))
+	}
+	f.want(slices.Sorted(maps.Values(state)), f.rows(tbl, table.Scan{})...)
+	return lost
+}
+
+// With lookup-compact=gentle rows stay on level 0 for a while, and are told after it
+// even when nothing more is written to their bucket; so they are when the stream was
+// aborted in between.
+func TestIdleBucketsAreOwedALookup(t *testing.T) {
+	for _, abort := range []bool{false, true} {
+		t.Run(fmt.Sprint("abort=", abort), func(t *testing.T) {
+			f := newFixture(t)
+			tbl := f.open(f.create(owedSpec(map[string]string{
+				"changelog-producer": "lookup", "lookup-compact": "gentle", "lookup-compact.max-interval": "6",
+			})))
+			w := f.stream(tbl)
+			position := int64(1)
+			state := map[int32]string{}
+			for n := int64(1); n <= 9; n++ {
+				rows := fmt.Sprintf(`[{"k":2,"n":%d,"s":2}]`, n)
+				if n == 1 {
+					rows = `[{"k":1,"n":1,"s":1}]`
+				}
+				f.put(w, tbl, rows)
+				r, err := w.Commit(f.ctx, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				position = f.fold(tbl, state, position, slices.Max(r.Snapshots))
+				if n < 5 && state[1] != "" {
+					t.Fatalf("commit %d tells of the row already: the test does not show what it should", n)
+				}
+				if abort && n == 2 {
+					if err := w.Abort(f.ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if state[1] != "1|1|1" {
+				t.Errorf("the changelog ends with %v", state)
+			}
+		})
+	}
+}
