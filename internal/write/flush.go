@@ -25,12 +25,12 @@ const flushRows = 16 << 10
 
 // flush writes what is buffered to data files, buckets side by side, and
 // empties the buffer. The last flush before a commit finishes the files of append
-// tables too.
-func (w *Writer) flush(ctx context.Context, last bool) error {
+// tables too. With wait it may wait for memory to merge in.
+func (w *Writer) flush(ctx context.Context, last, wait bool) error {
 	if w.buffer.rows() == 0 && len(w.runs) == 0 {
 		return nil
 	}
-	lanes, merging, err := w.readyRuns(ctx, w.cfg.Workers)
+	lanes, merging, err := w.readyRuns(ctx, w.cfg.Workers, wait)
 	if merging != nil {
 		defer merging.Release()
 	}

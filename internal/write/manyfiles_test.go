@@ -38,7 +38,7 @@ func TestMoreGroupsThanOpenFiles(t *testing.T) {
 				if err := f.write(w, nil, rows...); err != nil {
 					t.Fatal(err)
 				}
-				if err := w.flush(context.Background(), false); err != nil {
+				if err := w.flush(context.Background(), false, true); err != nil {
 					t.Fatal(err)
 				}
 			}

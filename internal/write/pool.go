@@ -126,7 +126,7 @@ func (p *Pool) evict(ctx context.Context, w *Writer) (bool, error) {
 		if !victim.tryEnter() {
 			continue
 		}
-		gave, err := victim.giveWay(ctx)
+		gave, err := victim.giveWay(ctx, false)
 		// Whoever asks must not wait for a compaction, which may wait for memory.
 		if gave && victim.cfg.Workers > 1 {
 			victim.fail(victim.triggerAll(ctx, false, false))
@@ -215,7 +215,7 @@ func (w *Writer) leave(ctx context.Context) {
 	for {
 		held := w.reserved != nil && w.reserved.Size() > 0
 		if held && w.pool.budget.Contended() {
-			w.giveWay(context.WithoutCancel(ctx))
+			w.giveWay(context.WithoutCancel(ctx), false)
 			w.exit()
 			return
 		}
@@ -228,8 +228,9 @@ func (w *Writer) leave(ctx context.Context) {
 }
 
 // giveWay frees the memory of the buffer, if it holds any. A writer that fails by
-// it tells its owner with the next call.
-func (w *Writer) giveWay(ctx context.Context) (bool, error) {
+// it tells its owner with the next call. Only who makes room for itself may wait for
+// the budget: others give way because someone waits already, who may hold it.
+func (w *Writer) giveWay(ctx context.Context, wait bool) (bool, error) {
 	if w.failed != nil || w.closed || w.buffer.rows() == 0 {
 		return false, nil
 	}
@@ -243,7 +244,7 @@ func (w *Writer) giveWay(ctx context.Context) (bool, error) {
 		}
 		w.warn("spilling write buffer", err)
 	}
-	err := w.flush(context.WithoutCancel(ctx), false)
+	err := w.flush(context.WithoutCancel(ctx), false, wait)
 	w.fail(err)
 	return true, nil
 }

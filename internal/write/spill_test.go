@@ -391,6 +391,73 @@ func TestIdleBuffersGiveWay(t *testing.T) {
 	fb.alloc.AssertSize(t, 0)
 }
 
+// A writer that gives way to others does not wait for memory, which they may hold,
+// even when it may not spill any more and has to merge what it has spilled.
+func TestWhoGivesWayDoesNotWait(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t, spillTable(true, map[string]string{"write-buffer-spill.max-disk-size": "2 kb", "spill-compression": "none"}))
+	defer f.alloc.AssertSize(t, 0)
+	b, store, fs := f.spillTo(64 << 10)
+	var spills, flushes int
+	f.cfg.Listener = &event.Listener{
+		SpillEnd: func(event.SpillEnd) { spills++ }, FlushEnd: func(event.FlushEnd) { flushes++ },
+	}
+	w := f.writer()
+	defer w.Close()
+	put := func(from int64) {
+		t.Helper()
+		var rows []spillRow
+		for k := range int64(60) {
+			rows = append(rows, spillRow{p: 1, k: from + k, v: "value"})
+		}
+		rec := f.spillBatch(true, rows)
+		defer rec.Release()
+		if err := w.Write(ctx, rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(0)
+	if gave, err := f.cfg.Pool.evict(ctx, nil); !gave || err != nil || store.Bytes() < 2<<10 {
+		t.Fatalf("%v, %v with %d bytes on disk", gave, err, store.Bytes())
+	}
+	put(100)
+	held, err := b.Reserve(ctx, b.Limit()-b.Used())
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := 0
+	b.OnWait(func(ctx context.Context) bool {
+		if waits++; waits > 1 { // the one who was to give way
+			held.Release()
+			return false
+		}
+		gave, err := f.cfg.Pool.evict(ctx, nil)
+		return gave && err == nil
+	})
+	r, err := b.Reserve(ctx, 1<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if waits != 1 {
+		t.Error("an eviction waits for the budget")
+	}
+	if flushes == 0 {
+		t.Errorf("%d spills and no flush: the test does not show what it should", spills)
+	}
+	r.Release()
+	held.Release()
+	messages, err := w.Prepare(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(f.describe(messages), "\n  "); n != 120 {
+		t.Errorf("%d rows came out", n)
+	}
+	if b.Used() != 0 || len(fs.Paths()) != 0 {
+		t.Errorf("%d bytes and %d files are left", b.Used(), len(fs.Paths()))
+	}
+}
+
 // A fault of the disk that holds temporary files either stops the write, or costs
 // no row; no file and no memory is left in either case.
 func TestFaultsWhileSpilling(t *testing.T) {

@@ -46,7 +46,7 @@ func TestFlush(t *testing.T) {
 				kinds, values := parseRows(t, f.schema.Fields, d.Input)
 				return text(f.write(w, kinds, values...))
 			case "flush":
-				return text(w.flush(context.Background(), false))
+				return text(w.flush(context.Background(), false, true))
 			case "prepare":
 				messages, err := w.Prepare(context.Background())
 				if err != nil {

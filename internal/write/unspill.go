@@ -178,9 +178,9 @@ func (w *Writer) mergeCost() int64 {
 }
 
 // readyRuns makes ready to merge what was spilled: memory to read the runs in so
-// many lanes as it grants, and no more runs than are merged at once. The caller
-// releases what was reserved.
-func (w *Writer) readyRuns(ctx context.Context, lanes int) (int, *budget.Reservation, error) {
+// many lanes as it grants, and no more runs than are merged at once. Who may not wait for
+// memory takes what one lane needs all the same. The caller releases what was reserved.
+func (w *Writer) readyRuns(ctx context.Context, lanes int, wait bool) (int, *budget.Reservation, error) {
 	if len(w.runs) == 0 {
 		return lanes, nil, nil
 	}
@@ -201,7 +201,7 @@ func (w *Writer) readyRuns(ctx context.Context, lanes int) (int, *budget.Reserva
 	if w.buffer.rows() > 0 {
 		err := w.spill(ctx)
 		if err == nil {
-			return w.readyRuns(ctx, 1)
+			return w.readyRuns(ctx, 1, wait)
 		}
 		if ctx.Err() != nil {
 			return 0, nil, err
@@ -209,6 +209,9 @@ func (w *Writer) readyRuns(ctx context.Context, lanes int) (int, *budget.Reserva
 		// Neither memory nor disk: rather a little more memory than rows lost.
 		w.warn("spilling write buffer", err)
 		return 1, nil, nil
+	}
+	if !wait {
+		return 1, nil, w.reduceRuns(ctx, fan)
 	}
 	r, err := b.Reserve(ctx, min(b.Limit()/2, need))
 	if err != nil {

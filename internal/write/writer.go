@@ -342,7 +342,7 @@ func (w *Writer) capacity() int64 {
 // makeRoom empties the buffer for more rows of the same writer, which may have to
 // wait for compactions.
 func (w *Writer) makeRoom(ctx context.Context) (bool, error) {
-	gave, err := w.giveWay(ctx)
+	gave, err := w.giveWay(ctx, true)
 	if err == nil {
 		err = w.failed
 	}
@@ -366,7 +366,7 @@ func (w *Writer) Prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	if err := w.usable("preparing commit"); err != nil {
 		return nil, err
 	}
-	if err := w.flush(ctx, true); err != nil {
+	if err := w.flush(ctx, true, true); err != nil {
 		return nil, w.fail(err)
 	}
 	if err := w.finishOpen(ctx); err != nil {

@@ -325,7 +325,7 @@ func TestLastFlushFinishesFiles(t *testing.T) {
 	if err := f.write(w, nil, []types.Value{int64(1), "a"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.flush(context.Background(), false); err != nil {
+	if err := w.flush(context.Background(), false, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.write(w, nil, []types.Value{int64(2), "b"}); err != nil {
@@ -360,7 +360,7 @@ func TestAbortRemovesEverything(t *testing.T) {
 			if err := f.write(w, nil, []types.Value{int64(1), "a"}, []types.Value{int64(2), "b"}); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.flush(ctx, false); err != nil {
+			if err := w.flush(ctx, false, true); err != nil {
 				t.Fatal(err)
 			}
 		}
