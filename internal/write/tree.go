@@ -263,8 +263,11 @@ func (w *Writer) trigger(ctx context.Context, g *group, full bool) {
 		Bucket: compact.Bucket{Partition: g.spec, Bucket: g.bucket}, Unit: unit, Highest: count - 1,
 		DropDeletes: t.levels.DropsDeletes(&unit), Below: compact.Below(t.levels, &unit),
 	}
-	// It goes on beyond the call that starts it, until Close.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	beside := w.cfg.Workers > 1 // else one thing at a time
+	if beside {                 // it goes on beyond the call that starts it, until Close
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	r := &running{full: full, cancel: cancel, ended: make(chan struct{})}
 	t.running = r
 	work := func() {
@@ -275,9 +278,9 @@ func (w *Writer) trigger(ctx context.Context, g *group, full bool) {
 			r.result, r.err = w.cfg.Compact.Rewrite(ctx, task)
 		}
 	}
-	if w.cfg.Workers > 1 {
+	if beside {
 		go work()
-	} else { // one thing at a time
+	} else {
 		work()
 	}
 }

@@ -2,6 +2,7 @@ package paimon_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tarnlake/tarn/event"
+	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/layout"
@@ -18,6 +20,7 @@ import (
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/table/paimon"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -360,4 +363,40 @@ func TestCloseGivesUpCompactions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// One who works alone compacts within its calls, and stops when they are to.
+func TestCompactionWithinACallEndsWithIt(t *testing.T) {
+	f := newFixture(t)
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	var ends []error
+	f.events = &event.Listener{CompactEnd: func(i event.CompactEnd) { ends = append(ends, i.Err) }}
+	fs := f.create(compactSpec(map[string]string{"num-sorted-run.compaction-trigger": "2"}))
+	c := f.components(faultio.New(fs, faultio.PlanFunc(func(c faultio.Call) faultio.Fault {
+		if c.Method == "open" && strings.Contains(c.Path, "/data-") { // of a compaction
+			cancel()
+		}
+		return faultio.Fault{}
+	})))
+	c.Workers = 1
+	tbl, err := paimon.Open(f.ctx, c, name, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := f.stream(tbl)
+	f.put(w, tbl, ids("d", "v", 0))
+	if _, err := w.Commit(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	f.put(w, tbl, ids("d", "v", 1))
+	_, err = w.Commit(ctx, 2)
+	wantKind(t, err, tarnerr.Unavailable)
+	if len(ends) != 1 || !errors.Is(ends[0], context.Canceled) {
+		t.Fatalf("compactions ended with %v", ends)
+	}
+	if err := w.Abort(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.noOrphans(fs)
 }
