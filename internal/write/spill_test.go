@@ -147,7 +147,7 @@ func TestSpilledRowsAreEqual(t *testing.T) {
 		prepare := map[int]bool{}
 		for i := range rapid.IntRange(1, 8).Draw(rt, "batches") {
 			one := rapid.SliceOfN(rowsOf, 1, 8).Draw(rt, "rows")
-			for range rapid.IntRange(0, 4).Draw(rt, "doubled") {
+			for range rapid.IntRange(0, 6).Draw(rt, "doubled") {
 				one = append(one, one...)
 			}
 			batches = append(batches, one)
@@ -166,7 +166,7 @@ func TestSpilledRowsAreEqual(t *testing.T) {
 		}
 		f := newFixture(t, spillTable(keyed, options))
 		f.cfg.Workers = workers
-		b, store, fs := f.spillTo(rapid.Int64Range(24<<10, 96<<10).Draw(rt, "budget"))
+		b, store, fs := f.spillTo(rapid.Int64Range(24<<10, 64<<10).Draw(rt, "budget"))
 		f.cfg.Listener = &event.Listener{SpillEnd: func(i event.SpillEnd) {
 			if i.Err != nil {
 				rt.Errorf("spilling: %v", i.Err)
