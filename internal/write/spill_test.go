@@ -193,7 +193,7 @@ func TestSpilledRowsAreEqual(t *testing.T) {
 		plain.alloc.AssertSize(t, 0)
 		f.alloc.AssertSize(t, 0)
 	})
-	if spills.Load() == 0 {
+	if spills.Load() == 0 && !testing.Short() { // few draws may all fit
 		t.Error("nothing was spilled")
 	}
 }
