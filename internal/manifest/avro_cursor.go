@@ -4,219 +4,107 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/internal/ocf"
 )
 
-// cursor reads Avro values from one decompressed block. The first error sticks:
-// after it every read gives zero values, and whoever began the block looks at err.
+// cursor reads the values of manifests from one decompressed block.
 type cursor struct {
-	buf []byte
-	pos int
-	err error
-	// own makes strings and bytes copies; otherwise they share buf, which is
+	ocf.Cursor
+	// own makes strings and bytes copies; otherwise they share the block, which is
 	// never written again.
 	own bool
 	// noStats passes over statistics.
 	noStats bool
-	// visits counts the schemas passed over, which a hostile one could make
-	// endless without using up a byte.
-	visits int
 	arena
 }
 
-func (c *cursor) fail(cause string, kv ...any) {
-	if c.err == nil {
-		c.err = tarnerr.New(tarnerr.Corrupt, "decoding Avro record", cause, append(kv, "at", c.pos)...)
-	}
-	c.pos = len(c.buf)
-}
+// begin goes on with the next block.
+func (c *cursor) begin(block []byte) { c.Cursor = ocf.Cursor{Buf: block} }
 
-// long reads a zig-zag variable-length integer.
-func (c *cursor) long() int64 {
-	var v uint64
-	for shift := 0; shift < 64; shift += 7 {
-		if c.pos >= len(c.buf) {
-			c.fail("number is cut off")
-			return 0
-		}
-		b := c.buf[c.pos]
-		c.pos++
-		v |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return int64(v>>1) ^ -int64(v&1)
-		}
-	}
-	c.fail("number of more than 64 bits")
-	return 0
-}
-
-// count reads a length that must not exceed what is left.
-func (c *cursor) count() int {
-	n := c.long()
-	if n < 0 || n > int64(len(c.buf)-c.pos) {
-		c.fail("length beyond the end", "length", n)
-		return 0
-	}
-	return int(n)
-}
-
-// take returns the next n bytes, shared.
-func (c *cursor) take(n int) []byte {
-	if n < 0 || n > len(c.buf)-c.pos {
-		c.fail("value is cut off", "length", n)
-		return nil
-	}
-	b := c.buf[c.pos : c.pos+n : c.pos+n]
-	c.pos += n
-	return b
-}
+// broken is what is wrong with the records read so far, nil for nothing.
+func (c *cursor) broken() error { return c.Error("decoding Avro record") }
 
 // bytes reads bytes or a string.
 func (c *cursor) bytes() []byte {
-	b := c.take(c.count())
 	if c.own {
-		return c.copyBytes(b)
+		return c.copyBytes(c.Text())
 	}
-	return b
+	return c.Text()
 }
 
 // enter resolves a union to the branch the value has; a null gives nil.
-func (c *cursor) enter(n *node) *node {
-	if n.kind == kindUnion {
-		i := c.long()
-		if i < 0 || i >= int64(len(n.branches)) {
-			c.fail("no such branch of a union", "branch", i)
+func (c *cursor) enter(n *ocf.Schema) *ocf.Schema {
+	if n.Kind == ocf.Union {
+		i := c.Long()
+		if i < 0 || i >= int64(len(n.Parts)) {
+			c.Fail("no such branch of a union", "branch", i)
 			return nil
 		}
-		n = n.branches[i]
+		n = n.Parts[i]
 	}
-	if n.kind == kindNull {
+	if n.Kind == ocf.Null {
 		return nil
 	}
 	return n
 }
 
-// blocks calls item for each item of an array or map; it returns how many there were.
-func (c *cursor) blocks(item func()) int {
-	total := 0
-	for c.err == nil {
-		n := c.blockLen()
-		if n == 0 {
-			return total
-		}
-		total += n
-		for ; n > 0 && c.err == nil; n-- {
+// blocks calls item for each item of an array.
+func (c *cursor) blocks(item func()) {
+	for n := c.Items(); n > 0 && c.Err == nil; n = c.Items() {
+		for ; n > 0 && c.Err == nil; n-- {
 			item()
 		}
-	}
-	return 0
-}
-
-// blockLen reads the head of a block of items: how many follow, 0 at the end.
-func (c *cursor) blockLen() int {
-	n := c.long()
-	if n < 0 {
-		c.long() // size in bytes, for readers that skip
-		n = -n
-	}
-	// Every item kept has at least one byte, so a larger count is corrupt. Items of
-	// no bytes (null) could be more, but nobody writes arrays of them.
-	if n < 0 || n > int64(len(c.buf)-c.pos) {
-		c.fail("more items than bytes", "items", n)
-		return 0
-	}
-	return int(n)
-}
-
-// skip passes over a value.
-func (c *cursor) skip(n *node) { c.skipAt(n, 0) }
-
-func (c *cursor) skipAt(n *node, depth int) {
-	c.visits++
-	if depth > maxSchemaDepth || c.visits > 2*len(c.buf)+maxSchemaNodes {
-		c.fail("value nested too deeply")
-		return
-	}
-	if n = c.enter(n); n == nil || c.err != nil {
-		return
-	}
-	switch n.kind {
-	case kindBoolean:
-		c.take(1)
-	case kindInt, kindLong, kindEnum:
-		c.long()
-	case kindFloat:
-		c.take(4)
-	case kindDouble:
-		c.take(8)
-	case kindFixed:
-		c.take(n.size)
-	case kindBytes, kindString:
-		c.take(c.count())
-	case kindArray:
-		c.blocks(func() { c.skipAt(n.items, depth+1) })
-	case kindMap:
-		c.blocks(func() {
-			c.take(c.count())
-			c.skipAt(n.items, depth+1)
-		})
-	case kindRecord:
-		for _, f := range n.fields {
-			c.skipAt(f.node, depth+1)
-		}
-	case kindUnion: // of a union: Avro forbids it
-		c.fail("union in a union")
 	}
 }
 
 // The typed reads resolve a union first and tell whether there was a value.
 
-func (c *cursor) longOf(n *node) (v int64, ok bool) {
+func (c *cursor) longOf(n *ocf.Schema) (v int64, ok bool) {
 	if n = c.enter(n); n == nil {
 		return 0, false
 	}
-	if n.kind != kindInt && n.kind != kindLong {
-		c.fail("not an integer")
+	if n.Kind != ocf.Int && n.Kind != ocf.Long {
+		c.Fail("not an integer")
 		return 0, false
 	}
-	return c.long(), true
+	return c.Long(), true
 }
 
-func (c *cursor) intOf(n *node) (v int32, ok bool) {
+func (c *cursor) intOf(n *ocf.Schema) (v int32, ok bool) {
 	l, ok := c.longOf(n)
 	if l != int64(int32(l)) {
-		c.fail("integer of more than 32 bits", "value", l)
+		c.Fail("integer of more than 32 bits", "value", l)
 		return 0, false
 	}
 	return int32(l), ok
 }
 
-func (c *cursor) bytesOf(n *node) (v []byte, ok bool) {
+func (c *cursor) bytesOf(n *ocf.Schema) (v []byte, ok bool) {
 	if n = c.enter(n); n == nil {
 		return nil, false
 	}
-	if n.kind != kindBytes && n.kind != kindString {
-		c.fail("not bytes")
+	if n.Kind != ocf.Bytes && n.Kind != ocf.String {
+		c.Fail("not bytes")
 		return nil, false
 	}
 	return c.bytes(), true
 }
 
-func (c *cursor) strOf(n *node) (v string, ok bool) {
+func (c *cursor) strOf(n *ocf.Schema) (v string, ok bool) {
 	b, ok := c.bytesOf(n)
 	// Neither the block nor the arena is written after this.
 	return unsafe.String(unsafe.SliceData(b), len(b)), ok
 }
 
-func (c *cursor) arrayOf(n *node) *node {
+func (c *cursor) arrayOf(n *ocf.Schema) *ocf.Schema {
 	if n = c.enter(n); n == nil {
 		return nil
 	}
-	if n.kind != kindArray {
-		c.fail("not an array")
+	if n.Kind != ocf.Array {
+		c.Fail("not an array")
 		return nil
 	}
-	return n.items
+	return n.Parts[0]
 }
 
 // arena hands out small values from larger pieces, one allocation for many.

@@ -1,9 +1,14 @@
 package manifest
 
-import "github.com/tarnlake/tarn/tarnerr"
+import (
+	"slices"
+
+	"github.com/tarnlake/tarn/internal/ocf"
+	"github.com/tarnlake/tarn/tarnerr"
+)
 
 // reader reads one column of T; it resolves unions itself.
-type reader[T any] func(c *cursor, n *node, into *T)
+type reader[T any] func(c *cursor, n *ocf.Schema, into *T)
 
 // columns are the readers of a record's columns by name.
 type columns[T any] map[string]reader[T]
@@ -12,44 +17,34 @@ type columns[T any] map[string]reader[T]
 // those we do not know passed over. Columns the writer does not have stay as
 // they are in T.
 type recordReader[T any] struct {
-	optional bool  // the record itself is a union with null
-	union    *node // that union
+	optional bool        // the record itself is a union with null
+	union    *ocf.Schema // that union
 	steps    []step[T]
 	has      map[string]bool
 }
 
 type step[T any] struct {
-	node *node
+	node *ocf.Schema
 	read reader[T] // nil: passed over
 }
 
 // compile resolves a writer's record against the columns known; the columns
 // needed must be there.
-func compile[T any](n *node, known columns[T], needed ...string) (*recordReader[T], error) {
+func compile[T any](n *ocf.Schema, known columns[T], needed ...string) (*recordReader[T], error) {
 	r := &recordReader[T]{has: map[string]bool{}}
-	if n.kind == kindUnion {
-		r.optional, r.union = true, n
-		var record *node
-		for _, b := range n.branches {
-			if b.kind == kindRecord {
-				record = b
-			}
-		}
-		if record == nil {
-			return nil, badSchema("union without a record")
-		}
-		n = record
-	}
-	if n.kind != kindRecord {
+	r.optional, r.union = n.Kind == ocf.Union, n
+	if n = recordOf(n); n.Kind != ocf.Record {
 		return nil, badSchema("not a record")
 	}
-	for _, f := range n.fields {
-		r.steps = append(r.steps, step[T]{node: f.node, read: known[f.name]})
-		r.has[f.name] = true
+	for i, name := range n.Names {
+		if known[name] != nil || !n.Parts[i].Empty {
+			r.steps = append(r.steps, step[T]{node: n.Parts[i], read: known[name]})
+		}
+		r.has[name] = true
 	}
 	for _, name := range needed {
 		if !r.has[name] {
-			return nil, tarnerr.New(tarnerr.Corrupt, "reading Avro schema", "column is missing", "column", name)
+			return nil, badSchema("column is missing", "column", name)
 		}
 	}
 	return r, nil
@@ -58,9 +53,9 @@ func compile[T any](n *node, known columns[T], needed ...string) (*recordReader[
 // read reads one record; false means null, or an error that c holds.
 func (r *recordReader[T]) read(c *cursor, into *T) bool {
 	if r.optional {
-		if n := c.enter(r.union); n == nil || n.kind != kindRecord {
+		if n := c.enter(r.union); n == nil || n.Kind != ocf.Record {
 			if n != nil {
-				c.fail("not a record")
+				c.Fail("not a record")
 			}
 			return false
 		}
@@ -70,28 +65,25 @@ func (r *recordReader[T]) read(c *cursor, into *T) bool {
 		if s.read != nil {
 			s.read(c, s.node, into)
 		} else {
-			c.skip(s.node)
+			c.Skip(s.node)
 		}
-		if c.err != nil {
+		if c.Err != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// fieldNode finds the schema of a record's column, through a union with null.
-func fieldNode(n *node, name string) *node {
-	if n.kind == kindUnion {
-		for _, b := range n.branches {
-			if b.kind == kindRecord {
-				n = b
-			}
+// recordOf is the record of a union with null, else the schema itself.
+func recordOf(n *ocf.Schema) *ocf.Schema {
+	if n.Kind == ocf.Union {
+		if i := slices.IndexFunc(n.Parts, func(p *ocf.Schema) bool { return p.Kind == ocf.Record }); i >= 0 {
+			return n.Parts[i]
 		}
 	}
-	for _, f := range n.fields {
-		if f.name == name {
-			return f.node
-		}
-	}
-	return nil
+	return n
+}
+
+func badSchema(cause string, kv ...any) error {
+	return tarnerr.New(tarnerr.Corrupt, "reading Avro schema", cause, kv...)
 }

@@ -3,83 +3,69 @@ package manifest
 import (
 	"bytes"
 
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
-)
-
-// Avro's object container: magic, metadata, a sync marker, then blocks of
-// records, each followed by the marker.
-
-const (
-	containerMagic = "Obj\x01"
-	parquetMagic   = "PAR1"
-	orcMagic       = "ORC"
-
-	schemaKey = "avro.schema"
-	codecKey  = "avro.codec"
-
-	markerSize = 16
 )
 
 // container is an open object container.
 type container struct {
-	schema *node
-	codec  codec
+	schema []byte
+	codec  string
 	marker []byte
 	data   []byte // the whole file
 	pos    int    // where the next block begins
+	plain  int    // bytes of blocks decompressed so far
 }
 
 // openContainer reads the header of a container that data holds as a whole.
-func openContainer(data []byte, schemas *schemaCache) (*container, error) {
+func openContainer(data []byte) (*container, error) {
 	const op = "reading Avro container"
 	switch {
-	case bytes.HasPrefix(data, []byte(containerMagic)):
-	case bytes.HasPrefix(data, []byte(parquetMagic)):
+	case bytes.HasPrefix(data, []byte("PAR1")):
 		return nil, tarnerr.New(tarnerr.Unsupported, op, "manifests in Parquet", "manifest.format", "parquet")
-	case bytes.HasPrefix(data, []byte(orcMagic)):
+	case bytes.HasPrefix(data, []byte("ORC")):
 		return nil, tarnerr.New(tarnerr.Unsupported, op, "manifests in ORC", "manifest.format", "orc")
-	default:
-		return nil, tarnerr.New(tarnerr.Corrupt, op, "not an Avro object container", "offset", 0)
 	}
-	c := cursor{buf: data, pos: len(containerMagic)}
-	meta := map[string][]byte{}
-	c.blocks(func() {
-		key := string(c.take(c.count()))
-		meta[key] = c.take(c.count())
-	})
-	f := &container{marker: c.take(markerSize), data: data, pos: c.pos}
-	if c.err != nil {
-		return nil, tarnerr.Trace("reading header of Avro container", c.err)
-	}
-	var err error
-	if f.schema, err = schemas.node(meta[schemaKey]); err != nil {
+	c := ocf.Cursor{Buf: data}
+	h := c.Header()
+	if err := c.Error(op); err != nil {
 		return nil, err
 	}
-	if f.codec, err = codecByAvroName(string(meta[codecKey])); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return &container{schema: h.Schema, codec: h.Codec, marker: h.Marker, data: data, pos: c.Pos}, ocf.CheckCodec(h.Codec)
 }
+
+// A manifest decompresses to at most so many bytes, or so many times its size:
+// entries, however alike, come to a tenth of that.
+const (
+	plainAlways = 64 << 20
+	plainTimes  = 256
+)
 
 // next returns the records of the next block, decompressed into dst, and how
 // many they are; more is false after the last block.
-func (f *container) next(cs *codecs, dst []byte) (records []byte, count int, more bool, err error) {
+func (f *container) next(dst []byte) (records []byte, count int, more bool, err error) {
 	start := f.pos
 	packed, n, more, err := f.nextPacked()
 	if err != nil || !more {
 		return nil, 0, false, err
 	}
-	records, count, err = f.unpack(cs, packed, n, dst)
+	records, count, err = f.unpack(packed, n, dst)
 	return records, count, err == nil, tarnerr.Trace("reading block of Avro container", err, "offset", start)
 }
 
 // unpack decompresses a block of n records into dst.
-func (f *container) unpack(cs *codecs, packed []byte, n int64, dst []byte) (records []byte, count int, err error) {
-	if records, err = cs.unpack(f.codec, packed, dst); err != nil {
-		return nil, 0, err
+func (f *container) unpack(packed []byte, n int64, dst []byte) (records []byte, count int, err error) {
+	const op = "reading block of Avro container"
+	if records, err = ocf.Unpack(f.codec, dst, packed); err != nil {
+		return nil, 0, tarnerr.Wrap(tarnerr.Corrupt, op, err)
+	}
+	if f.plain += len(records); f.plain > plainAlways && f.plain/plainTimes > len(f.data) {
+		return nil, 0, tarnerr.New(tarnerr.Corrupt, op, "manifest decompresses to more than entries could", "bytes", f.plain, "file", len(f.data))
 	}
 	if n < 0 || n > int64(len(records)) {
-		return nil, 0, tarnerr.New(tarnerr.Corrupt, "reading block of Avro container", "more records than bytes", "records", n)
+		return nil, 0, tarnerr.New(tarnerr.Corrupt, op, "more records than bytes", "records", n)
 	}
 	return records, int(n), nil
 }
@@ -91,32 +77,29 @@ func (f *container) nextPacked() (packed []byte, n int64, more bool, err error) 
 		return nil, 0, false, nil
 	}
 	start := f.pos
-	c := cursor{buf: f.data, pos: f.pos}
-	n = c.long()
-	packed = c.take(c.count())
-	marker := c.take(markerSize)
-	if c.err != nil {
-		return nil, 0, false, tarnerr.Trace("reading block of Avro container", c.err, "offset", start)
+	c := ocf.Cursor{Buf: f.data, Pos: f.pos}
+	n = c.Long()
+	packed = c.Text()
+	marker := c.Take(ocf.MarkerSize)
+	if err := c.Error("reading block of Avro container", "offset", start); err != nil {
+		return nil, 0, false, err
 	}
 	if !bytes.Equal(marker, f.marker) {
 		return nil, 0, false, tarnerr.New(tarnerr.Corrupt, "reading block of Avro container", "sync marker does not follow the block", "offset", start)
 	}
-	f.pos = c.pos
+	f.pos = c.Pos
 	return packed, n, true, nil
 }
 
 // blocksLeft tells whether another block follows.
 func (f *container) blocksLeft() bool { return f.pos < len(f.data) }
 
-// Avro's own writers end a block as soon as its records have this many bytes.
-const blockSize = 64_000
-
 // containerWriter writes an object container through write.
 type containerWriter struct {
 	write   func([]byte) error
-	codecs  *codecs
-	codec   codec
-	marker  [markerSize]byte
+	zstd    *zstd.Encoder
+	codec   string
+	marker  [ocf.MarkerSize]byte
 	records []byte // of the block under construction; appended to by the caller
 	count   int64
 	packed  []byte
@@ -125,18 +108,13 @@ type containerWriter struct {
 
 // begin writes the header.
 func (w *containerWriter) begin(schema string) error {
-	head := []byte(containerMagic)
-	head = appendLong(head, 2)
-	head = appendString(appendString(head, schemaKey), schema)
-	head = appendString(appendString(head, codecKey), w.codec.avroName())
-	head = appendLong(head, 0)
-	return w.emit(append(head, w.marker[:]...))
+	return w.emit(append(ocf.AppendHeader(nil, schema, w.codec), w.marker[:]...))
 }
 
 // added notes that the caller has appended records to records.
 func (w *containerWriter) added(n int) error {
 	w.count += int64(n)
-	if len(w.records) < blockSize {
+	if len(w.records) < ocf.BlockSize {
 		return nil
 	}
 	return w.flush()
@@ -148,7 +126,7 @@ func (w *containerWriter) flush() error {
 		return nil
 	}
 	var err error
-	if w.packed, err = w.codecs.pack(w.codec, w.records, w.packed[:0]); err != nil {
+	if w.packed, err = ocf.Pack(w.codec, w.packed[:0], w.records, w.encode); err != nil {
 		return err
 	}
 	n := w.count
@@ -156,9 +134,11 @@ func (w *containerWriter) flush() error {
 	return w.block(w.packed, n)
 }
 
+func (w *containerWriter) encode(dst, block []byte) []byte { return w.zstd.EncodeAll(block, dst) }
+
 // block writes a block that is compressed already; none may be under construction.
 func (w *containerWriter) block(packed []byte, n int64) error {
-	if err := w.emit(appendLong(appendLong(make([]byte, 0, 20), n), int64(len(packed)))); err != nil {
+	if err := w.emit(ocf.AppendLong(ocf.AppendLong(make([]byte, 0, 20), n), int64(len(packed)))); err != nil {
 		return err
 	}
 	if err := w.emit(packed); err != nil {
@@ -174,18 +154,11 @@ func (w *containerWriter) emit(b []byte) error {
 
 // The append functions write Avro values.
 
-func appendLong(dst []byte, v int64) []byte {
-	u := uint64(v)<<1 ^ uint64(v>>63)
-	for u >= 0x80 {
-		dst = append(dst, byte(u)|0x80)
-		u >>= 7
-	}
-	return append(dst, byte(u))
-}
+func appendLong(dst []byte, v int64) []byte { return ocf.AppendLong(dst, v) }
 
-func appendBytes(dst, b []byte) []byte { return append(appendLong(dst, int64(len(b))), b...) }
+func appendBytes(dst, b []byte) []byte { return ocf.AppendText(dst, b) }
 
-func appendString(dst []byte, s string) []byte { return append(appendLong(dst, int64(len(s))), s...) }
+func appendString(dst []byte, s string) []byte { return ocf.AppendText(dst, s) }
 
 // A nullable value is a union with null first: branch 0 or 1.
 const (

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -48,15 +49,15 @@ type entryState struct {
 }
 
 var entryColumns = columns[entryState]{
-	"_VERSION": func(c *cursor, n *node, s *entryState) { s.version, _ = c.intOf(n) },
-	"_KIND": func(c *cursor, n *node, s *entryState) {
+	"_VERSION": func(c *cursor, n *ocf.Schema, s *entryState) { s.version, _ = c.intOf(n) },
+	"_KIND": func(c *cursor, n *ocf.Schema, s *entryState) {
 		k, _ := c.intOf(n)
 		if k != int32(Add) && k != int32(Delete) {
-			c.fail("neither ADD nor DELETE", "_KIND", k)
+			c.Fail("neither ADD nor DELETE", "_KIND", k)
 		}
 		s.Kind = Kind(k)
 	},
-	"_PARTITION": func(c *cursor, n *node, s *entryState) {
+	"_PARTITION": func(c *cursor, n *ocf.Schema, s *entryState) {
 		// Neighbours mostly lie in one partition: share its bytes.
 		own := c.own
 		c.own = false
@@ -71,17 +72,17 @@ var entryColumns = columns[entryState]{
 		}
 		s.Partition = s.last
 	},
-	"_BUCKET":        func(c *cursor, n *node, s *entryState) { s.Bucket, _ = c.intOf(n) },
-	"_TOTAL_BUCKETS": func(c *cursor, n *node, s *entryState) { s.TotalBuckets, _ = c.intOf(n) },
-	"_FILE": func(c *cursor, n *node, s *entryState) {
+	"_BUCKET":        func(c *cursor, n *ocf.Schema, s *entryState) { s.Bucket, _ = c.intOf(n) },
+	"_TOTAL_BUCKETS": func(c *cursor, n *ocf.Schema, s *entryState) { s.TotalBuckets, _ = c.intOf(n) },
+	"_FILE": func(c *cursor, n *ocf.Schema, s *entryState) {
 		if s.plan.early && !s.filter.takes(&s.Entry) {
 			s.refused = true
-			c.skip(n)
+			c.Skip(n)
 			return
 		}
 		s.File = &piece(&s.metas, 1)[0]
 		if !s.plan.files.read(c, s.File) {
-			c.fail("entry without a file")
+			c.Fail("entry without a file")
 		}
 	},
 }
@@ -94,35 +95,35 @@ func (f *EntryFilter) takes(e *Entry) bool {
 }
 
 var metaColumns = columns[datafile.Meta]{
-	"_FILE_NAME":           func(c *cursor, n *node, m *datafile.Meta) { m.FileName, _ = c.strOf(n) },
-	"_FILE_SIZE":           func(c *cursor, n *node, m *datafile.Meta) { m.FileSize, _ = c.longOf(n) },
-	"_ROW_COUNT":           func(c *cursor, n *node, m *datafile.Meta) { m.RowCount, _ = c.longOf(n) },
-	"_MIN_KEY":             func(c *cursor, n *node, m *datafile.Meta) { m.MinKey = c.row(n) },
-	"_MAX_KEY":             func(c *cursor, n *node, m *datafile.Meta) { m.MaxKey = c.row(n) },
-	"_MIN_SEQUENCE_NUMBER": func(c *cursor, n *node, m *datafile.Meta) { m.MinSequence, _ = c.longOf(n) },
-	"_MAX_SEQUENCE_NUMBER": func(c *cursor, n *node, m *datafile.Meta) { m.MaxSequence, _ = c.longOf(n) },
-	"_SCHEMA_ID":           func(c *cursor, n *node, m *datafile.Meta) { m.SchemaID, _ = c.longOf(n) },
-	"_LEVEL":               func(c *cursor, n *node, m *datafile.Meta) { m.Level, _ = c.intOf(n) },
-	"_EXTRA_FILES":         func(c *cursor, n *node, m *datafile.Meta) { m.ExtraFiles = c.strs(n) },
-	"_CREATION_TIME":       func(c *cursor, n *node, m *datafile.Meta) { m.CreationMillis = c.optLong(n) },
-	"_DELETE_ROW_COUNT":    func(c *cursor, n *node, m *datafile.Meta) { m.DeleteRowCount = c.optLong(n) },
-	"_EMBEDDED_FILE_INDEX": func(c *cursor, n *node, m *datafile.Meta) { m.EmbeddedIndex, _ = c.bytesOf(n) },
-	"_FILE_SOURCE": func(c *cursor, n *node, m *datafile.Meta) {
+	"_FILE_NAME":           func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.FileName, _ = c.strOf(n) },
+	"_FILE_SIZE":           func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.FileSize, _ = c.longOf(n) },
+	"_ROW_COUNT":           func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.RowCount, _ = c.longOf(n) },
+	"_MIN_KEY":             func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.MinKey = c.row(n) },
+	"_MAX_KEY":             func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.MaxKey = c.row(n) },
+	"_MIN_SEQUENCE_NUMBER": func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.MinSequence, _ = c.longOf(n) },
+	"_MAX_SEQUENCE_NUMBER": func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.MaxSequence, _ = c.longOf(n) },
+	"_SCHEMA_ID":           func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.SchemaID, _ = c.longOf(n) },
+	"_LEVEL":               func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.Level, _ = c.intOf(n) },
+	"_EXTRA_FILES":         func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.ExtraFiles = c.strs(n) },
+	"_CREATION_TIME":       func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.CreationMillis = c.optLong(n) },
+	"_DELETE_ROW_COUNT":    func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.DeleteRowCount = c.optLong(n) },
+	"_EMBEDDED_FILE_INDEX": func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.EmbeddedIndex, _ = c.bytesOf(n) },
+	"_FILE_SOURCE": func(c *cursor, n *ocf.Schema, m *datafile.Meta) {
 		v, ok := c.intOf(n)
 		if !ok {
 			return
 		}
 		if v != int32(datafile.Append) && v != int32(datafile.Compact) {
-			c.fail("no such file source", "_FILE_SOURCE", v)
+			c.Fail("no such file source", "_FILE_SOURCE", v)
 			return
 		}
 		m.FileSource = sources[v]
 	},
-	"_VALUE_STATS_COLS":     func(c *cursor, n *node, m *datafile.Meta) { m.ValueStatsCols = c.strs(n) },
-	"_EXTERNAL_PATH":        func(c *cursor, n *node, m *datafile.Meta) { m.ExternalPath = c.optStr(n) },
-	"_FIRST_ROW_ID":         func(c *cursor, n *node, m *datafile.Meta) { m.FirstRowID = c.optLong(n) },
-	"_WRITE_COLS":           func(c *cursor, n *node, m *datafile.Meta) { m.WriteCols = c.strs(n) },
-	"_WRITE_COLS_SEQUENCES": func(c *cursor, n *node, m *datafile.Meta) { m.WriteColsSequences = c.longs(n) },
+	"_VALUE_STATS_COLS":     func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.ValueStatsCols = c.strs(n) },
+	"_EXTERNAL_PATH":        func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.ExternalPath = c.optStr(n) },
+	"_FIRST_ROW_ID":         func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.FirstRowID = c.optLong(n) },
+	"_WRITE_COLS":           func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.WriteCols = c.strs(n) },
+	"_WRITE_COLS_SEQUENCES": func(c *cursor, n *ocf.Schema, m *datafile.Meta) { m.WriteColsSequences = c.longs(n) },
 }
 
 // sources are the values FileSource points at; they are never written.
@@ -132,12 +133,12 @@ var sources = func() [2]*datafile.Source {
 }()
 
 // newEntryPlan resolves a manifest's schema.
-func newEntryPlan(schema *node) (*entryPlan, error) {
+func newEntryPlan(schema *ocf.Schema) (*entryPlan, error) {
 	entry, err := compile(schema, entryColumns, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE")
 	if err != nil {
 		return nil, err
 	}
-	files, err := newMetaReader(fieldNode(schema, "_FILE"))
+	files, err := newMetaReader(recordOf(schema).Member("_FILE"))
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func newEntryDecoder(plan *entryPlan, filter EntryFilter) *entryDecoder {
 }
 
 // newMetaReader compiles the schema of _FILE, whose statistics are records of their own.
-func newMetaReader(n *node) (*recordReader[datafile.Meta], error) {
+func newMetaReader(n *ocf.Schema) (*recordReader[datafile.Meta], error) {
 	known := columns[datafile.Meta]{}
 	for name, read := range metaColumns {
 		known[name] = read
@@ -160,7 +161,7 @@ func newMetaReader(n *node) (*recordReader[datafile.Meta], error) {
 		"_KEY_STATS":   func(m *datafile.Meta) *datafile.Stats { return &m.KeyStats },
 		"_VALUE_STATS": func(m *datafile.Meta) *datafile.Stats { return &m.ValueStats },
 	} {
-		read, err := statsReader(fieldNode(n, name), of)
+		read, err := statsReader(recordOf(n).Member(name), of)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +172,7 @@ func newMetaReader(n *node) (*recordReader[datafile.Meta], error) {
 }
 
 // statsReader compiles a statistics column, nil when the writer does not have it.
-func statsReader[T any](n *node, of func(*T) *datafile.Stats) (reader[T], error) {
+func statsReader[T any](n *ocf.Schema, of func(*T) *datafile.Stats) (reader[T], error) {
 	if n == nil {
 		return nil, nil
 	}
@@ -179,11 +180,11 @@ func statsReader[T any](n *node, of func(*T) *datafile.Stats) (reader[T], error)
 	if err != nil {
 		return nil, err
 	}
-	return func(c *cursor, n *node, into *T) {
+	return func(c *cursor, n *ocf.Schema, into *T) {
 		s := of(into)
 		if c.noStats {
-			c.skip(n)
-		} else if r.read(c, s) || c.err != nil {
+			c.Skip(n)
+		} else if r.read(c, s) || c.Err != nil {
 			return
 		}
 		*s = datafile.EmptyStats()
@@ -192,15 +193,9 @@ func statsReader[T any](n *node, of func(*T) *datafile.Stats) (reader[T], error)
 
 // fileComesLast tells whether all that filters need precedes _FILE, as every
 // release writes it.
-func fileComesLast(schema *node) bool {
-	if schema.kind == kindUnion {
-		for _, b := range schema.branches {
-			if b.kind == kindRecord {
-				schema = b
-			}
-		}
-	}
-	return len(schema.fields) > 0 && schema.fields[len(schema.fields)-1].name == "_FILE"
+func fileComesLast(schema *ocf.Schema) bool {
+	names := recordOf(schema).Names
+	return len(names) > 0 && names[len(names)-1] == "_FILE"
 }
 
 // block appends the entries of one block that the filter takes.
@@ -208,7 +203,7 @@ func (d *entryDecoder) block(c *cursor, count int, out []Entry) ([]Entry, error)
 	if d.filter.Partition == nil && d.filter.Bucket == nil && d.filter.Kind == nil {
 		// Most will be kept. The count is the writer's word, the bytes are there.
 		const leastBytes = 64
-		out = slices.Grow(out, min(count, len(c.buf)/leastBytes))
+		out = slices.Grow(out, min(count, len(c.Buf)/leastBytes))
 	}
 	for range count {
 		took, err := d.one(c)
@@ -227,10 +222,10 @@ func (d *entryDecoder) one(c *cursor) (bool, error) {
 	s := &d.state
 	s.Entry, s.refused, s.version = Entry{}, false, entryVersion
 	if !d.plan.entry.read(c, s) {
-		c.fail("manifest holds a null record")
+		c.Fail("manifest holds a null record")
 	}
-	if c.err != nil {
-		return false, c.err
+	if c.Err != nil {
+		return false, c.broken()
 	}
 	if s.version != entryVersion {
 		return false, badVersion("manifest", s.version)
@@ -240,8 +235,8 @@ func (d *entryDecoder) one(c *cursor) (bool, error) {
 
 // ended refuses a block of entries that goes on behind the last one.
 func (c *cursor) ended() error {
-	if c.pos != len(c.buf) {
-		return tarnerr.New(tarnerr.Corrupt, "decoding manifest", "bytes after the last record of a block", "bytes", len(c.buf)-c.pos)
+	if c.Pos != len(c.Buf) {
+		return tarnerr.New(tarnerr.Corrupt, "decoding manifest", "bytes after the last record of a block", "bytes", len(c.Buf)-c.Pos)
 	}
 	return nil
 }

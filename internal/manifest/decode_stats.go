@@ -5,11 +5,12 @@ import (
 
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/ocf"
 )
 
 // row reads a serialised BinaryRow. The empty row, which append tables repeat
 // without end, is shared.
-func (c *cursor) row(n *node) binaryrow.Row {
+func (c *cursor) row(n *ocf.Schema) binaryrow.Row {
 	b, _ := c.bytesOf(n)
 	if bytes.Equal(b, binaryrow.Empty) {
 		return binaryrow.Empty
@@ -18,21 +19,21 @@ func (c *cursor) row(n *node) binaryrow.Row {
 }
 
 var statsColumns = columns[datafile.Stats]{
-	"_MIN_VALUES":  func(c *cursor, n *node, s *datafile.Stats) { s.Min = c.row(n) },
-	"_MAX_VALUES":  func(c *cursor, n *node, s *datafile.Stats) { s.Max = c.row(n) },
-	"_NULL_COUNTS": func(c *cursor, n *node, s *datafile.Stats) { s.NullCounts = c.nullCounts(n) },
+	"_MIN_VALUES":  func(c *cursor, n *ocf.Schema, s *datafile.Stats) { s.Min = c.row(n) },
+	"_MAX_VALUES":  func(c *cursor, n *ocf.Schema, s *datafile.Stats) { s.Max = c.row(n) },
+	"_NULL_COUNTS": func(c *cursor, n *ocf.Schema, s *datafile.Stats) { s.NullCounts = c.nullCounts(n) },
 }
 
 // nullCounts reads an array of nullable longs. A null array has no counts; nil
 // is kept for it, so that it is written as null again.
-func (c *cursor) nullCounts(n *node) []*int64 {
+func (c *cursor) nullCounts(n *ocf.Schema) []*int64 {
 	items := c.arrayOf(n)
 	if items == nil {
 		return nil
 	}
 	counts := []*int64{}
-	for c.err == nil {
-		k := c.blockLen()
+	for c.Err == nil {
+		k := c.Items()
 		if k == 0 {
 			break
 		}
@@ -51,14 +52,14 @@ func (c *cursor) nullCounts(n *node) []*int64 {
 }
 
 // strings reads an array of strings, nil when it is null.
-func (c *cursor) strs(n *node) []string {
+func (c *cursor) strs(n *ocf.Schema) []string {
 	items := c.arrayOf(n)
 	if items == nil {
 		return nil
 	}
 	out := []string{}
-	for c.err == nil {
-		k := c.blockLen()
+	for c.Err == nil {
+		k := c.Items()
 		if k == 0 {
 			break
 		}
@@ -75,10 +76,10 @@ func (c *cursor) strs(n *node) []string {
 }
 
 // longs and int32s read arrays of integers, nil when they are null.
-func (c *cursor) longs(n *node) []int64  { return integers(c, n, c.longOf) }
-func (c *cursor) int32s(n *node) []int32 { return integers(c, n, c.intOf) }
+func (c *cursor) longs(n *ocf.Schema) []int64  { return integers(c, n, c.longOf) }
+func (c *cursor) int32s(n *ocf.Schema) []int32 { return integers(c, n, c.intOf) }
 
-func integers[T int32 | int64](c *cursor, n *node, read func(*node) (T, bool)) []T {
+func integers[T int32 | int64](c *cursor, n *ocf.Schema, read func(*ocf.Schema) (T, bool)) []T {
 	items := c.arrayOf(n)
 	if items == nil {
 		return nil
@@ -92,21 +93,21 @@ func integers[T int32 | int64](c *cursor, n *node, read func(*node) (T, bool)) [
 }
 
 // optLong and optInt read nullable integers, optStr a nullable string.
-func (c *cursor) optLong(n *node) *int64 {
+func (c *cursor) optLong(n *ocf.Schema) *int64 {
 	if v, ok := c.longOf(n); ok {
 		return c.arena.long(v)
 	}
 	return nil
 }
 
-func (c *cursor) optInt(n *node) *int32 {
+func (c *cursor) optInt(n *ocf.Schema) *int32 {
 	if v, ok := c.intOf(n); ok {
 		return c.arena.int(v)
 	}
 	return nil
 }
 
-func (c *cursor) optStr(n *node) *string {
+func (c *cursor) optStr(n *ocf.Schema) *string {
 	v, ok := c.strOf(n)
 	if !ok {
 		return nil

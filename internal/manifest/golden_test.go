@@ -16,6 +16,7 @@ import (
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/golden"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -190,16 +191,16 @@ func sameBytes(t *testing.T, fio fileio.FileIO, file, schema string, n int, reco
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := openContainer(want, nil)
+	f, err := openContainer(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cs, err := newCodecs(1)
+	z, err := newZstd(1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	w := containerWriter{codecs: cs, codec: f.codec, marker: [16]byte(f.marker), write: func(b []byte) error { got.Write(b); return nil }}
+	w := containerWriter{zstd: z, codec: f.codec, marker: [16]byte(f.marker), write: func(b []byte) error { got.Write(b); return nil }}
 	if err := w.begin(schema); err != nil {
 		t.Fatal(err)
 	}
@@ -215,19 +216,19 @@ func sameBytes(t *testing.T, fio fileio.FileIO, file, schema string, n int, reco
 	if err := w.flush(); err != nil {
 		t.Fatal(err)
 	}
-	if f.codec == codecNull && !bytes.Equal(got.Bytes(), want) {
+	if f.codec == ocf.CodecNull && !bytes.Equal(got.Bytes(), want) {
 		t.Fatalf("%s: bytes differ", file)
 	}
-	ours, err := openContainer(got.Bytes(), nil)
+	ours, err := openContainer(got.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for {
-		a, na, moreA, err := f.next(cs, nil)
+		a, na, moreA, err := f.next(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, nb, moreB, err := ours.next(cs, nil)
+		b, nb, moreB, err := ours.next(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -41,13 +42,13 @@ func (s *Store) source(ctx context.Context, m FileMeta) (*source, error) {
 		return nil, err
 	}
 	src := &source{meta: m, path: path}
-	if src.box, err = openContainer(data, s.schemas); err == nil {
-		src.plan, err = s.schemas.plan(src.box.schema)
+	if src.box, err = openContainer(data); err == nil {
+		src.plan, err = ocf.Compiled(s.schemas, src.box.schema, newEntryPlan)
 	}
 	if err != nil {
 		return nil, tarnerr.Trace("reading manifest", err, "path", path)
 	}
-	src.own = src.box.schema == ownSchemas().entry
+	src.own = src.plan == ownSchemas().entryPlan
 	return src, nil
 }
 
@@ -73,7 +74,7 @@ type span struct{ from, to int }
 type packedBlock struct {
 	packed, records []byte
 	count           int
-	codec           codec
+	codec           string
 	last            bool
 }
 
@@ -93,17 +94,17 @@ func (s *Store) walk(src *source, filter EntryFilter, entry func(e *Entry, at sp
 		if b.packed, n, more, err = box.nextPacked(); err != nil || !more {
 			return tarnerr.Trace("reading manifest", err, "path", src.path)
 		}
-		if b.records, b.count, err = box.unpack(s.codecs, b.packed, n, scratch); err != nil {
+		if b.records, b.count, err = box.unpack(b.packed, n, scratch); err != nil {
 			return tarnerr.Trace("reading manifest", err, "path", src.path)
 		}
-		if box.codec != codecNull {
+		if box.codec != ocf.CodecNull {
 			scratch = b.records
 		}
 		b.last = !box.blocksLeft()
-		c.buf, c.pos, c.visits = b.records, 0, 0
+		c.begin(b.records)
 		s.decoded.Add(int64(b.count))
 		for range b.count {
-			from := c.pos
+			from := c.Pos
 			if metas := d.state.metas; len(metas) > 0 { // nobody has kept the one before
 				metas[0] = datafile.Meta{}
 				d.state.metas = metas[:0]
@@ -115,7 +116,7 @@ func (s *Store) walk(src *source, filter EntryFilter, entry func(e *Entry, at sp
 			if !took {
 				continue
 			}
-			if err := entry(&d.state.Entry, span{from, c.pos}); err != nil {
+			if err := entry(&d.state.Entry, span{from, c.Pos}); err != nil {
 				return err
 			}
 		}
@@ -219,10 +220,10 @@ func (s *Store) take(ctx context.Context, w *roller, src *source) error {
 		if w.takesWhole(&b) {
 			err = w.file.block(packed, n)
 		} else {
-			if b.records, b.count, err = box.unpack(s.codecs, packed, n, scratch); err != nil {
+			if b.records, b.count, err = box.unpack(packed, n, scratch); err != nil {
 				return tarnerr.Trace("reading manifest", err, "path", src.path)
 			}
-			if box.codec != codecNull {
+			if box.codec != ocf.CodecNull {
 				scratch = b.records
 			}
 			w.file.records = append(w.file.records, b.records...)

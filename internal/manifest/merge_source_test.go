@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/ocf"
 )
 
 // entriesOf are n entries that add files from the number from on, a partition for
@@ -70,20 +71,20 @@ func TestAdditionsAreMergedUndecoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		box, err := openContainer(data, nil)
+		box, err := openContainer(data)
 		if err != nil {
 			t.Fatal(err)
 		}
 		blocks := 0
 		for {
-			records, _, more, err := box.next(s.codecs, nil)
+			records, _, more, err := box.next(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !more {
 				break
 			}
-			if blocks++; box.blocksLeft() && len(records) < blockSize || len(records) > 2*blockSize+1000 {
+			if blocks++; box.blocksLeft() && len(records) < ocf.BlockSize || len(records) > 2*ocf.BlockSize+1000 {
 				t.Errorf("%s: block %d has %d bytes", compression, blocks, len(records))
 			}
 		}

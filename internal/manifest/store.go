@@ -6,12 +6,13 @@ import (
 	"sync/atomic"
 
 	"github.com/google/uuid"
-
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -40,11 +41,11 @@ type Config struct {
 
 // Store reads and writes the manifests of one table. Safe for concurrent use.
 type Store struct {
-	cfg    Config
-	codec  codec
-	codecs *codecs
+	cfg   Config
+	codec string
+	zstd  *zstd.Encoder
 	// schemas are those of the containers read so far.
-	schemas *schemaCache
+	schemas *ocf.Cache
 	// rollEvery is after how many entries a writer looks at the size of a manifest.
 	rollEvery int64
 	decoded   *atomic.Int64
@@ -64,11 +65,11 @@ func NewStore(cfg Config) (*Store, error) {
 	if cfg.TargetSize <= 0 {
 		cfg.TargetSize = DefaultTargetSize
 	}
-	cs, err := newCodecs(cfg.ZstdLevel)
+	z, err := newZstd(cfg.ZstdLevel)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{cfg: cfg, codec: c, codecs: cs, schemas: newSchemaCache(), rollEvery: rollEvery, decoded: new(atomic.Int64)}, nil
+	return &Store{cfg: cfg, codec: c, zstd: z, schemas: newSchemaCache(), rollEvery: rollEvery, decoded: new(atomic.Int64)}, nil
 }
 
 // Beside returns a store like s that closes its files beside what it does next:
@@ -121,11 +122,11 @@ func checkSize(data []byte, want int64) error {
 }
 
 func (s *Store) decodeEntries(data []byte, filter EntryFilter) ([]Entry, error) {
-	f, err := openContainer(data, s.schemas)
+	f, err := openContainer(data)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.schemas.plan(f.schema)
+	plan, err := ocf.Compiled(s.schemas, f.schema, newEntryPlan)
 	if err != nil {
 		return nil, err
 	}
@@ -134,14 +135,14 @@ func (s *Store) decodeEntries(data []byte, filter EntryFilter) ([]Entry, error) 
 	var scratch []byte
 	c := cursor{own: filter.WithoutStats, noStats: filter.WithoutStats && filter.Keep == nil}
 	for {
-		block, count, more, err := f.next(s.codecs, scratch)
+		block, count, more, err := f.next(scratch)
 		if err != nil || !more {
 			return out, err
 		}
-		if c.own && f.codec != codecNull {
+		if c.own && f.codec != ocf.CodecNull {
 			scratch = block // nothing of it is kept
 		}
-		c.buf, c.pos, c.visits = block, 0, 0
+		c.begin(block)
 		s.decoded.Add(int64(count))
 		if out, err = d.block(&c, count, out); err != nil {
 			return nil, err
@@ -230,7 +231,7 @@ func (s *Store) ReadList(ctx context.Context, name string, size *int64) ([]FileM
 			return nil, tarnerr.Trace("reading manifest list", err, "path", path)
 		}
 	}
-	metas, err := decodeList(s.codecs, s.schemas, data)
+	metas, err := decodeList(s.schemas, data)
 	if err != nil {
 		return nil, tarnerr.Trace("reading manifest list", err, "path", path)
 	}
@@ -245,15 +246,15 @@ func (s *Store) ReadIndex(ctx context.Context, name string) ([]IndexEntry, error
 	if err != nil {
 		return nil, tarnerr.Trace("reading index manifest", err)
 	}
-	entries, err := decodeIndex(s.codecs, s.schemas, data)
+	entries, err := decodeIndex(s.schemas, data)
 	return entries, tarnerr.Trace("reading index manifest", err, "path", path)
 }
 
 // marker draws the sync marker of a new container.
-func (s *Store) marker() ([markerSize]byte, error) {
+func (s *Store) marker() ([ocf.MarkerSize]byte, error) {
 	id, err := uuid.Parse(s.cfg.Env.UUID())
 	if err != nil {
-		return [markerSize]byte{}, tarnerr.Wrap(tarnerr.Internal, "drawing sync marker", err)
+		return [ocf.MarkerSize]byte{}, tarnerr.Wrap(tarnerr.Internal, "drawing sync marker", err)
 	}
 	return id, nil
 }

@@ -181,7 +181,7 @@ func (s *Store) create(ctx context.Context, name, schema string) (*outFile, erro
 		return nil, err
 	}
 	f := &outFile{name: name, path: path, out: out, closing: s.closing}
-	f.containerWriter = containerWriter{codecs: s.codecs, codec: s.codec, marker: marker, write: func(b []byte) error {
+	f.containerWriter = containerWriter{zstd: s.zstd, codec: s.codec, marker: marker, write: func(b []byte) error {
 		_, err := out.Write(b)
 		return err
 	}}
