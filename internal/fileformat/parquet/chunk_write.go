@@ -19,15 +19,17 @@ type chunkWriter struct {
 	scratch scratch
 	thrift  thriftOut
 
+	forbidden bool // a dictionary is
+
 	// of the file
 	plainOnly bool // no dictionary is allowed, or the first page showed that none pays
 	bounds    bounds
 	nulls     int64
 
 	// of the row group
-	rows       int64 // with those of the open page
-	dict       dictionary
-	small      *numbers[uint32] // dict is one of the three
+	rows       int64            // with those of the open page
+	dict       dictionary       // nil where there is none (any more)
+	small      *numbers[uint32] // dict is one of the three, which are used again
 	large      *numbers[uint64]
 	texts      *texts
 	judged     bool // the sample was in favour of the dictionary
@@ -45,26 +47,30 @@ type page struct {
 }
 
 func newChunkWriter(c *column, s *settings) *chunkWriter {
-	return &chunkWriter{column: c, set: s, plainOnly: c.phys == physBoolean || !s.dictionary(c.dotted())}
+	return &chunkWriter{column: c, set: s, forbidden: c.phys == physBoolean || !s.dictionary(c.dotted())}
+}
+
+// begin begins a file.
+func (w *chunkWriter) begin() {
+	w.plainOnly, w.bounds, w.nulls = w.forbidden, bounds{}, 0
 }
 
 // start begins a row group.
 func (w *chunkWriter) start() {
 	w.rows, w.facts = 0, chunkFacts{column: w.column}
-	w.judged = false
-	w.dict, w.small, w.large, w.texts = nil, nil, nil, nil
+	w.judged, w.dict = false, nil
 	if w.plainOnly {
 		return
 	}
 	switch w.phys {
 	case physInt32, physFloat:
-		w.small = newNumbers[uint32]()
+		w.small = emptied(w.small)
 		w.dict = w.small
 	case physInt64, physDouble:
-		w.large = newNumbers[uint64]()
+		w.large = emptied(w.large)
 		w.dict = w.large
 	default:
-		w.texts = newTexts(w.phys == physByteArray)
+		w.texts = w.texts.emptied(w.phys == physByteArray)
 		w.dict = w.texts
 	}
 }
@@ -189,7 +195,7 @@ func (w *chunkWriter) judge() {
 	p.reserve(p.raw)
 	p.buf = w.dict.appendPlain(p.buf, p.indices)
 	p.indices = p.indices[:0]
-	w.plainOnly, w.dict, w.small, w.large, w.texts = true, nil, nil, nil, nil
+	w.plainOnly, w.dict = true, nil
 }
 
 // endPage finishes the open page, if there is anything in it.
@@ -228,8 +234,7 @@ func (w *chunkWriter) endPage() error {
 		}
 		w.dict, w.small, w.large, w.texts = nil, nil, nil, nil
 	}
-	batch.GiveBuffer(p.buf)
-	*p = openPage{valid: p.valid[:0], defs: p.defs[:0], reps: p.reps[:0], indices: p.indices[:0]}
+	p.empty()
 	return nil
 }
 
@@ -303,10 +308,9 @@ func (w *chunkWriter) drop() {
 	for _, p := range w.pages {
 		batch.GiveBuffer(p.body)
 	}
-	batch.GiveBuffer(w.page.buf)
 	clear(w.pages)
-	w.pages, w.dictionary, w.page = w.pages[:0], page{}, openPage{}
-	w.dict, w.small, w.large, w.texts = nil, nil, nil, nil
+	w.pages, w.dictionary, w.dict = w.pages[:0], page{}, nil
+	w.page.empty()
 	w.facts.stored, w.rows = 0, 0
 }
 

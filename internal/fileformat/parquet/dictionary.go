@@ -29,8 +29,13 @@ type dictionary interface {
 // A multiplier with well mixed bits: the golden ratio's.
 const mixer = 0x9E3779B97F4A7C15
 
-// leastSlots is the size of a new hash table, a power of two.
-const leastSlots = 256
+// leastSlots is the size of a new hash table, a power of two. Larger tables than
+// keptSlots and longer pages than keptBytes are not used again.
+const (
+	leastSlots = 256
+	keptSlots  = 4096
+	keptBytes  = 1 << 20
+)
 
 // numbers is a dictionary of values of four or eight bytes.
 type numbers[T uint32 | uint64] struct {
@@ -39,8 +44,14 @@ type numbers[T uint32 | uint64] struct {
 	keys  []T
 }
 
-func newNumbers[T uint32 | uint64]() *numbers[T] {
-	return &numbers[T]{slots: make([]uint32, leastSlots), shift: 64 - bits.Len(leastSlots-1)}
+// emptied is a dictionary without entries, in the memory of d if there is one.
+func emptied[T uint32 | uint64](d *numbers[T]) *numbers[T] {
+	if d == nil || len(d.slots) > keptSlots {
+		return &numbers[T]{slots: make([]uint32, leastSlots), shift: 64 - bits.Len(leastSlots-1)}
+	}
+	clear(d.slots)
+	d.keys = d.keys[:0]
+	return d
 }
 
 // indices appends the index of each value, entering new ones.
@@ -106,10 +117,16 @@ type textSlot struct {
 	tag   uint32 // bits of the hash that do not choose the slot
 }
 
-func newTexts(prefixed bool) *texts {
-	return &texts{
-		prefixed: prefixed, slots: make([]textSlot, leastSlots), shift: 64 - bits.Len(leastSlots-1), starts: []uint32{0},
+// emptied is a dictionary without entries, in the memory of d if there is one.
+func (d *texts) emptied(prefixed bool) *texts {
+	if d == nil || len(d.slots) > keptSlots || cap(d.page) > keptBytes {
+		return &texts{
+			prefixed: prefixed, slots: make([]textSlot, leastSlots), shift: 64 - bits.Len(leastSlots-1), starts: []uint32{0},
+		}
 	}
+	clear(d.slots)
+	d.prefixed, d.page, d.starts = prefixed, d.page[:0], d.starts[:1]
+	return d
 }
 
 // index gives the index of v, which is entered if it is new.

@@ -11,7 +11,7 @@ import (
 func TestNumbersDictionary(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, distinct := range []int{1, 2, 100, 10_000} {
-		d := newNumbers[uint64]()
+		d := emptied[uint64](nil)
 		seen := map[uint64]uint32{}
 		var values []uint64
 		for range 20_000 {
@@ -39,7 +39,7 @@ func TestNumbersDictionary(t *testing.T) {
 func TestTextsDictionary(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, prefixed := range []bool{false, true} {
-		d := newTexts(prefixed)
+		d := (*texts)(nil).emptied(prefixed)
 		seen := map[string]uint32{}
 		var plain []byte
 		var indices []uint32

@@ -7,28 +7,20 @@ import (
 
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/fileformat"
-	"github.com/tarnlake/tarn/types"
 )
 
-// New is the Parquet format.
-func New() fileformat.Format { return format{} }
+// New is the Parquet format. What is kept of one file for the next goes with it.
+func New() fileformat.Format { return &format{} }
 
-type format struct{}
+type format struct{ shapes shapes }
 
-func (format) Name() string { return "parquet" }
+func (*format) Name() string { return "parquet" }
 
-func (format) Open(ctx context.Context, fio fileio.FileIO, path string, size int64, mem memory.Allocator) (fileformat.File, error) {
+// Open implements [fileformat.Format].
+func (*format) Open(ctx context.Context, fio fileio.FileIO, path string, size int64, mem memory.Allocator) (fileformat.File, error) {
 	f, err := Open(ctx, fio, path, size, mem)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
-}
-
-func (format) NewWriter(w fileio.Writer, fields []types.Field, opts fileformat.WriteOptions) (fileformat.Writer, error) {
-	out, err := NewWriter(w, fields, opts)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }

@@ -25,6 +25,12 @@ type openPage struct {
 	bounds   bounds
 }
 
+// empty makes room for the next page.
+func (p *openPage) empty() {
+	batch.GiveBuffer(p.buf)
+	*p = openPage{valid: p.valid[:0], defs: p.defs[:0], reps: p.reps[:0], indices: p.indices[:0]}
+}
+
 // front is how many bytes before a page's values are kept free for its levels.
 const front = 4 << 10
 

@@ -23,6 +23,12 @@ type shredder struct {
 	out []leafValues
 }
 
+// forget lets go of the arrays of the last call.
+func (s *shredder) forget() {
+	clear(s.out)
+	s.out = s.out[:0]
+}
+
 // slots are the values a node has, each with its levels; idx < 0 marks a value
 // that is already known to be absent at level def.
 type slots struct {

@@ -15,8 +15,9 @@ type sink struct {
 	err error
 }
 
-func newSink(w fileio.Writer) *sink {
-	return &sink{w: w, buf: bufio.NewWriterSize(w, 64<<10)}
+func newSink(w fileio.Writer, buf *bufio.Writer) *sink {
+	buf.Reset(w)
+	return &sink{w: w, buf: buf}
 }
 
 func (s *sink) write(p []byte) {

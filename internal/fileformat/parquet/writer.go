@@ -17,15 +17,11 @@ import (
 // the options, so that the last row group can be finished column by column: a
 // column is written while the next ones are encoded. Not safe for concurrent use.
 type Writer struct {
-	set     settings
-	schema  []schemaElement
-	columns []*columnWriter
-	chunks  []*chunkWriter // of all leaves, in file order
-	arrow   *arrow.Schema
+	shape *shape
+	*kit  // nil when the file is finished
 
 	sink   *sink
 	groups []groupFacts
-	thrift thriftOut
 
 	rows      int64 // of the file, with those waiting
 	groupRows int   // of the open row group, encoded
@@ -34,7 +30,6 @@ type Writer struct {
 	held      int64 // bytes of waiting
 	taken     int64 // bytes of all batches that were encoded
 	err       error // what broke the writer, if anything
-	done      bool
 }
 
 // part is some rows of a batch.
@@ -43,34 +38,15 @@ type part struct {
 	from, to int
 }
 
-// NewWriter starts a file of the given columns. Nothing is written before the
-// first row group is full or Close.
-func NewWriter(w fileio.Writer, fields []types.Field, opts fileformat.WriteOptions) (*Writer, error) {
-	s, err := newSettings(opts)
+// NewWriter implements [fileformat.Format]. Nothing is written before the first
+// row group is full or Close.
+func (f *format) NewWriter(w fileio.Writer, fields []types.Field, opts fileformat.WriteOptions) (fileformat.Writer, error) {
+	s, err := f.shapes.find(fields, opts)
 	if err != nil {
 		return nil, err
 	}
-	elements, columns, err := messageType(fields)
-	if err != nil {
-		return nil, err
-	}
-	sc, err := types.ArrowSchema(fields)
-	if err != nil {
-		return nil, err
-	}
-	out := &Writer{set: s, schema: elements, arrow: sc, sink: newSink(w)}
-	for _, c := range columns {
-		cw := &columnWriter{column: c, step: firstStep}
-		c.eachLeaf(func(l *column) { cw.leaves = append(cw.leaves, newChunkWriter(l, &out.set)) })
-		if len(cw.leaves) == 0 {
-			return nil, tarnerr.New(tarnerr.Unsupported, "writing Parquet schema", "a ROW without members cannot be written to Parquet", "column", c.name)
-		}
-		out.columns = append(out.columns, cw)
-		out.chunks = append(out.chunks, cw.leaves...)
-	}
-	if len(columns) == 0 {
-		return nil, tarnerr.New(tarnerr.Unsupported, "writing Parquet schema", "a file without columns cannot be written to Parquet")
-	}
+	out := &Writer{shape: s, kit: s.take(&opts)}
+	out.sink = newSink(w, out.out)
 	return out, nil
 }
 
@@ -85,7 +61,7 @@ func (c *column) eachLeaf(yield func(*column)) {
 
 // Write implements [fileformat.Writer].
 func (w *Writer) Write(ctx context.Context, rec arrow.RecordBatch) error {
-	if w.done {
+	if w.kit == nil {
 		return tarnerr.New(tarnerr.Closed, "writing Parquet file", "writer is closed")
 	}
 	if w.err != nil {
@@ -107,7 +83,7 @@ func (w *Writer) check(rec arrow.RecordBatch) error {
 			"columns", len(w.columns), "batch", rec.NumCols())
 	}
 	for i, c := range w.columns {
-		want, got := w.arrow.Field(i).Type, rec.Column(i).DataType()
+		want, got := w.shape.arrow.Field(i).Type, rec.Column(i).DataType()
 		if !fileformat.SameLayout(want, got) {
 			return tarnerr.New(tarnerr.Invalid, "writing Parquet file", "array does not have the column's type",
 				"column", c.column.name, "want", want, "got", got)
@@ -204,6 +180,9 @@ func (w *Writer) size() (n int64) {
 // Size implements [fileformat.Writer]. Rows that wait are taken to shrink as
 // those before them did, or by half.
 func (w *Writer) Size() int64 {
+	if w.kit == nil {
+		return w.sink.n
+	}
 	n := w.sink.n + w.size()
 	if w.taken > 0 {
 		return n + int64(float64(w.held)*min(1, float64(n)/float64(w.taken)))
@@ -213,21 +192,20 @@ func (w *Writer) Size() int64 {
 
 // Close implements [fileformat.Writer].
 func (w *Writer) Close(ctx context.Context) (fileformat.Summary, error) {
-	if w.done {
+	if w.kit == nil {
 		return fileformat.Summary{}, tarnerr.New(tarnerr.Closed, "closing Parquet file", "writer is closed")
 	}
 	if w.err == nil {
 		w.err = w.finish(ctx)
 	}
-	w.done = true
+	s := fileformat.Summary{FileSize: w.sink.n, RowCount: w.rows, Columns: make([]fileformat.ColumnStats, len(w.columns))}
+	for i, c := range w.columns {
+		s.Columns[i] = c.stats()
+	}
 	w.release()
 	if w.err != nil {
 		w.sink.w.Abort()
 		return fileformat.Summary{}, w.err
-	}
-	s := fileformat.Summary{FileSize: w.sink.n, RowCount: w.rows}
-	for _, c := range w.columns {
-		s.Columns = append(s.Columns, c.stats())
 	}
 	return s, nil
 }
@@ -254,10 +232,9 @@ func (w *Writer) finish(ctx context.Context) error {
 
 // Abort implements [fileformat.Writer].
 func (w *Writer) Abort() error {
-	if w.done {
+	if w.kit == nil {
 		return nil
 	}
-	w.done = true
 	w.release()
 	return w.sink.w.Abort()
 }
@@ -268,4 +245,7 @@ func (w *Writer) release() {
 	for _, c := range w.chunks {
 		c.drop()
 	}
+	k := w.kit
+	w.kit, w.sink.buf, w.groups = nil, nil, nil
+	w.shape.give(k)
 }

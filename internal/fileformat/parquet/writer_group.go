@@ -241,7 +241,7 @@ func (w *Writer) writeFooter() {
 		}
 	}
 	o.reset()
-	appendFooter(o, w.schema, len(w.chunks), w.rows, w.groups, w.set.codec)
+	appendFooter(o, w.shape.schema, len(w.chunks), w.rows, w.groups, w.set.codec)
 	size := len(o.b)
 	w.sink.write(append(binary.LittleEndian.AppendUint32(o.b, uint32(size)), magic...))
 }
