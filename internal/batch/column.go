@@ -13,6 +13,8 @@ import (
 type Column struct {
 	Mem   memory.Allocator
 	Width int // bytes of a value, or one of the widths below
+	// Allowance is told what the column grows by; nil tells nobody.
+	Allowance *Allowance
 
 	N        int // slots so far
 	Nulls    int
@@ -57,8 +59,24 @@ func (c *Column) Nullable(n int) []byte {
 	return c.Validity.Bytes()
 }
 
-// sized gives b at least n bytes. What grows more than once doubles.
+// sized gives b at least n bytes of slots.
 func (c *Column) sized(b *memory.Buffer, n int) *memory.Buffer {
+	before := 0
+	if b != nil {
+		if before = b.Cap(); n <= before {
+			if n > b.Len() {
+				b.ResizeNoShrink(n)
+			}
+			return b
+		}
+	}
+	b = c.grown(b, n)
+	c.Allowance.Spend(int64(b.Cap() - before))
+	return b
+}
+
+// grown gives b at least n bytes. What grows more than once doubles.
+func (c *Column) grown(b *memory.Buffer, n int) *memory.Buffer {
 	if b == nil {
 		b = memory.NewResizableBuffer(c.Mem)
 	}
@@ -86,11 +104,17 @@ func (c *Column) Room(n int) []byte {
 	if n == 0 {
 		return nil
 	}
-	if c.Data == nil {
+	before := 0
+	if c.Data != nil {
+		before = c.Data.Cap()
+	} else {
 		// Batches of a column are alike: begin with what the last one needed.
-		c.Data = c.sized(nil, max(n, c.usual, 256))
+		c.Data = c.grown(nil, max(n, c.usual, 256))
 	}
-	c.Data = c.sized(c.Data, c.Used+n)
+	c.Data = c.grown(c.Data, c.Used+n)
+	if after := c.Data.Cap(); after > before {
+		c.Allowance.spendText(int64(after - before))
+	}
 	return c.Data.Bytes()[c.Used : c.Used+n]
 }
 

@@ -51,6 +51,9 @@ type ReadRequest struct {
 	// the first behind them; To 0 is the end of the file. Formats that can only be
 	// read from their beginning refuse such bounds.
 	From, To int64
+	// Numbers adds a column to the batches, behind Columns: the number that
+	// each row has in the file, counted from 0, whatever was skipped before it.
+	Numbers bool
 	// BatchRows is the most rows of one batch; 0 means the format's default.
 	BatchRows int
 	// Workers decode columns side by side; 0 and 1 decode on the calling goroutine.

@@ -9,30 +9,31 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
 
 // leaf decides how the values of a leaf are read, and the width of their layout.
 // Physical variants of one logical value are accepted.
-func (s *slot) leaf(n *node) (width int, err error) {
+func (s *slot) leaf(n *ocf.Schema) (width int, err error) {
 	root := s.want.Root
-	switch n.kind {
-	case kindBoolean:
+	switch n.Kind {
+	case ocf.Boolean:
 		if root == types.Boolean {
 			s.op = opBool
 			return batch.WidthBits, nil
 		}
-	case kindInt, kindLong:
+	case ocf.Int, ocf.Long:
 		if w := integerWidth(n, root); w > 0 {
 			s.op = opInt
 			return w, nil
 		}
-		if from, ok := stampUnits[n.logical]; ok && n.kind == kindLong && (root == types.Timestamp || root == types.TimestampLTZ) {
+		if from, ok := stampUnits[n.Logical]; ok && n.Kind == ocf.Long && (root == types.Timestamp || root == types.TimestampLTZ) {
 			s.op, s.scale = opStamp, newScale(from, types.TimeUnit(s.want.Precision))
 			return 8, nil
 		}
-	case kindFloat:
+	case ocf.Float:
 		switch root {
 		case types.Float:
 			s.op = opFloat
@@ -41,17 +42,17 @@ func (s *slot) leaf(n *node) (width int, err error) {
 			s.op = opWidened
 			return 8, nil
 		}
-	case kindDouble:
+	case ocf.Double:
 		if root == types.Double {
 			s.op = opDouble
 			return 8, nil
 		}
-	case kindBytes, kindString:
-		if root == types.Decimal && n.logical == "decimal" && n.scale == s.want.Scale {
+	case ocf.Bytes, ocf.String:
+		if root == types.Decimal && n.Logical == "decimal" && n.Scale == s.want.Scale {
 			s.op, s.bound = opDecimal, newBound(s.want.Precision)
 			return 16, nil
 		}
-		if n.logical != "decimal" && (s.want.IsString() || s.want.IsBytes()) {
+		if n.Logical != "decimal" && (s.want.IsString() || s.want.IsBytes()) {
 			s.op = opText
 			return batch.WidthText, nil
 		}
@@ -60,12 +61,12 @@ func (s *slot) leaf(n *node) (width int, err error) {
 }
 
 // integerWidth is the bytes of an integer read as root, 0 when it is none.
-func integerWidth(n *node, root types.Root) int {
-	date, time := n.logical == "date", n.logical == "time-millis"
+func integerWidth(n *ocf.Schema, root types.Root) int {
+	date, time := n.Logical == "date", n.Logical == "time-millis"
 	switch {
-	case n.logical != "" && !date && !time:
+	case n.Logical != "" && !date && !time:
 		return 0
-	case root == types.Date && n.kind == kindInt && !time, root == types.Time && n.kind == kindInt && !date:
+	case root == types.Date && n.Kind == ocf.Int && !time, root == types.Time && n.Kind == ocf.Int && !date:
 		return 4
 	case date || time:
 		return 0
@@ -143,30 +144,30 @@ func (b bound) holds(v decimal128.Num) bool {
 const unfit = "value does not fit the type asked for"
 
 // read puts one value into slot N, for which there is room.
-func (s *slot) read(c *cursor) {
+func (s *slot) read(c *ocf.Cursor) {
 	i := s.out.N
 	switch s.op {
 	case opInt:
 		s.readInt(c, i)
 	case opText:
-		b := c.text()
+		b := c.Text()
 		copy(s.out.Room(len(b)), b)
-		s.out.Used += len(b) // stays below what a batch may read, see batchBytes
+		s.out.Used += len(b) // stays below what a batch may read, see [fileformat.BatchBytes]
 		s.end(i)
 	case opDouble:
-		binary.LittleEndian.PutUint64(s.data[i*8:], c.double())
+		binary.LittleEndian.PutUint64(s.data[i*8:], c.Double())
 	case opFloat:
-		binary.LittleEndian.PutUint32(s.data[i*4:], c.float())
+		binary.LittleEndian.PutUint32(s.data[i*4:], c.Float())
 	case opWidened:
-		binary.LittleEndian.PutUint64(s.data[i*8:], math.Float64bits(float64(math.Float32frombits(c.float()))))
+		binary.LittleEndian.PutUint64(s.data[i*8:], math.Float64bits(float64(math.Float32frombits(c.Float()))))
 	case opStamp:
-		v, ok := s.scale.of(c.long())
+		v, ok := s.scale.of(c.Long())
 		if !ok {
-			c.failAs(tarnerr.Invalid, unfit, s.path)
+			c.FailAs(tarnerr.Invalid, unfit, "column", s.path)
 		}
 		binary.LittleEndian.PutUint64(s.data[i*8:], uint64(v))
 	case opBool:
-		if b := c.take(1); b != nil && b[0] != 0 {
+		if b := c.Take(1); b != nil && b[0] != 0 {
 			bitutil.SetBit(s.data, i)
 		}
 	case opDecimal:
@@ -189,8 +190,8 @@ func (s *slot) end(i int) {
 	binary.LittleEndian.PutUint32(s.out.Offsets.Bytes()[(i+1)*4:], uint32(s.out.Used))
 }
 
-func (s *slot) readInt(c *cursor, i int) {
-	v := c.long()
+func (s *slot) readInt(c *ocf.Cursor, i int) {
+	v := c.Long()
 	fits := true
 	switch s.out.Width {
 	case 4:
@@ -206,22 +207,22 @@ func (s *slot) readInt(c *cursor, i int) {
 		fits = v == int64(int16(v))
 	}
 	if !fits {
-		c.failAs(tarnerr.Invalid, unfit, s.path)
+		c.FailAs(tarnerr.Invalid, unfit, "column", s.path)
 	}
 }
 
 // readDecimal reads a two's complement number, most significant byte first.
-func (s *slot) readDecimal(c *cursor, i int) {
-	b := c.text()
+func (s *slot) readDecimal(c *ocf.Cursor, i int) {
+	b := c.Text()
 	if len(b) == 0 {
-		c.fail("decimal without digits")
+		c.Fail("decimal without digits", "column", s.path)
 		return
 	}
 	hi := uint64(int64(int8(b[0])) >> 63)
 	lo := hi
 	for len(b) > 16 { // digits of the sign alone may be left out
 		if b[0] != byte(hi) || (b[1]^b[0])&0x80 != 0 {
-			c.failAs(tarnerr.Invalid, unfit, s.path)
+			c.FailAs(tarnerr.Invalid, unfit, "column", s.path)
 			return
 		}
 		b = b[1:]
@@ -231,41 +232,41 @@ func (s *slot) readDecimal(c *cursor, i int) {
 		lo = lo<<8 | uint64(x)
 	}
 	if !s.bound.holds(decimal128.New(int64(hi), lo)) {
-		c.failAs(tarnerr.Invalid, unfit, s.path)
+		c.FailAs(tarnerr.Invalid, unfit, "column", s.path)
 		return
 	}
 	binary.LittleEndian.PutUint64(s.data[i*16:], lo)
 	binary.LittleEndian.PutUint64(s.data[i*16+8:], hi)
 }
 
-func readRecord(c *cursor, plan []step) {
+func readRecord(c *ocf.Cursor, plan []step) {
 	for i := range plan {
 		if s := plan[i].slot; s != nil {
 			s.append(c)
 		} else {
-			c.skip(plan[i].skip)
+			c.Skip(plan[i].skip)
 		}
 	}
 }
 
-func (s *slot) readItems(c *cursor) (total int) {
-	for k := c.items(); k > 0 && c.err == nil; k = c.items() {
-		for total += k; k > 0 && c.err == nil; k-- {
+func (s *slot) readItems(c *ocf.Cursor) (total int) {
+	for k := c.Items(); k > 0 && c.Err == nil; k = c.Items() {
+		for total += k; k > 0 && c.Err == nil; k-- {
 			s.kids[0].append(c)
 		}
 	}
 	return total
 }
 
-func (s *slot) readVector(c *cursor) {
-	if n := s.readItems(c); n != s.items && c.err == nil {
-		c.failAs(tarnerr.Invalid, "vector does not have the length asked for", s.path)
+func (s *slot) readVector(c *ocf.Cursor) {
+	if n := s.readItems(c); n != s.items && c.Err == nil {
+		c.FailAs(tarnerr.Invalid, "vector does not have the length asked for", "column", s.path)
 	}
 }
 
-func (s *slot) readEntries(c *cursor) {
-	for k := c.items(); k > 0 && c.err == nil; k = c.items() {
-		for s.out.Used += k; k > 0 && c.err == nil; k-- {
+func (s *slot) readEntries(c *ocf.Cursor) {
+	for k := c.Items(); k > 0 && c.Err == nil; k = c.Items() {
+		for s.out.Used += k; k > 0 && c.Err == nil; k-- {
 			if s.op == opMap {
 				s.kids[0].append(c)
 				s.kids[1].append(c)

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -153,16 +154,16 @@ func (s *source) append(dst []byte, i int) ([]byte, error) {
 	}
 	switch s.op {
 	case opInt:
-		return appendLong(dst, s.integer(i)), nil
+		return ocf.AppendLong(dst, s.integer(i)), nil
 	case opText:
 		b := s.texts[s.offsets[i]:s.offsets[i+1]]
-		return append(appendLong(dst, int64(len(b))), b...), nil
+		return ocf.AppendText(dst, b), nil
 	case opDouble:
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.doubles[i])), nil
 	case opFloat:
 		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(s.floats[i])), nil
 	case opStamp:
-		return appendLong(dst, s.ints64[i]), nil
+		return ocf.AppendLong(dst, s.ints64[i]), nil
 	case opBool:
 		if s.bools.Value(i) {
 			return append(dst, 1), nil
@@ -198,7 +199,7 @@ func (s *source) appendNested(dst []byte, i int) (_ []byte, err error) {
 	}
 	from, to := s.bounds(i)
 	if from < to {
-		dst = appendLong(dst, to-from)
+		dst = ocf.AppendLong(dst, to-from)
 	}
 	for ; from < to; from++ {
 		for _, k := range s.kids {
@@ -208,15 +209,6 @@ func (s *source) appendNested(dst []byte, i int) (_ []byte, err error) {
 		}
 	}
 	return append(dst, 0), nil
-}
-
-func appendLong(dst []byte, v int64) []byte {
-	u := uint64(v)<<1 ^ uint64(v>>63)
-	for u >= 0x80 {
-		dst = append(dst, byte(u)|0x80)
-		u >>= 7
-	}
-	return append(dst, byte(u))
 }
 
 // appendDecimal writes the fewest bytes of two's complement that hold the number,

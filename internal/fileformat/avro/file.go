@@ -1,25 +1,19 @@
 package avro
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
 
 const (
-	magic      = "Obj\x01"
-	markerSize = 16
-	schemaKey  = "avro.schema"
-	codecKey   = "avro.codec"
-
 	// headSize is read in one request when a file is opened: the header, and of
 	// small files often everything.
 	headSize = 64 << 10
@@ -29,115 +23,63 @@ const (
 
 // File is an open Avro file. Safe for concurrent reads.
 type File struct {
-	path   string
-	size   int64
+	*fileformat.Input
 	mem    memory.Allocator
-	in     fileio.File
 	head   []byte // the beginning of the file
 	blocks int64  // where the first block begins
-
 	codec  string
-	marker [markerSize]byte
-	root   *node // the record of a row
-	null   int64 // the branches of a union around it; −1 without one
-	branch int64
-	fields []types.Field
+	marker []byte
+	*shape
 
-	requests atomic.Int64
 	unpacked atomic.Int64
 }
 
 // Open reads the header of a file of size bytes: one request unless it is longer
 // than 64 KiB.
 func Open(ctx context.Context, fio fileio.FileIO, path string, size int64, mem memory.Allocator) (*File, error) {
+	return openFile(ctx, fio, path, size, mem, nil)
+}
+
+func openFile(ctx context.Context, fio fileio.FileIO, path string, size int64, mem memory.Allocator, schemas *ocf.Cache) (*File, error) {
 	if mem == nil {
 		mem = memory.DefaultAllocator
 	}
-	in, err := fio.Open(ctx, path)
+	in, err := fileformat.OpenInput(ctx, fio, path, size, "Avro")
 	if err != nil {
-		return nil, tarnerr.Trace("opening Avro file", err, "path", path)
+		return nil, err
 	}
-	f := &File{path: path, size: size, mem: mem, in: in}
-	if err := f.readHeader(ctx); err != nil {
+	f := &File{Input: in, mem: mem}
+	if err := f.readHeader(ctx, schemas); err != nil {
 		in.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *File) corrupt(cause string, kv ...any) error {
-	return tarnerr.New(tarnerr.Corrupt, "opening Avro file", cause, append([]any{"path", f.path}, kv...)...)
-}
-
-func (f *File) readHeader(ctx context.Context) error {
-	if s := f.in.Size(); s < f.size {
-		return f.corrupt("file is shorter than expected", "size", s, "expected", f.size)
-	}
-	for n := min(f.size, headSize); ; n = min(f.size, 4*n) {
+func (f *File) readHeader(ctx context.Context, schemas *ocf.Cache) error {
+	for n := min(f.Size, headSize); ; n = min(f.Size, 4*n) {
 		f.head = make([]byte, n)
-		if err := f.readAt(ctx, f.head, 0); err != nil {
+		if err := f.ReadAt(ctx, f.head, 0); err != nil {
 			return err
 		}
-		if !bytes.HasPrefix(f.head, []byte(magic)) {
-			return f.corrupt("not an Avro object container", "offset", 0)
+		c := ocf.Cursor{Buf: f.head}
+		h := c.Header()
+		if c.Err == nil {
+			f.blocks = int64(c.Pos)
+			return f.useHeader(h, schemas)
 		}
-		c := cursor{buf: f.head, pos: len(magic)}
-		meta := header(&c)
-		if c.err == nil {
-			f.blocks = int64(c.pos)
-			return f.useHeader(meta)
-		}
-		if n == f.size || n >= maxHeader {
-			return f.corrupt("header cannot be read: "+c.err.cause, "offset", c.err.at)
+		if c.Err.At == 0 || n == f.Size || n >= maxHeader {
+			return f.Corrupt(c.Err.Cause, "offset", c.Err.At)
 		}
 	}
 }
 
-// header reads metadata and marker.
-func header(c *cursor) map[string][]byte {
-	meta := map[string][]byte{}
-	for k := c.items(); k > 0 && c.err == nil; k = c.items() {
-		for ; k > 0 && c.err == nil; k-- {
-			key := string(c.text())
-			meta[key] = c.text()
-		}
+func (f *File) useHeader(h ocf.Header, schemas *ocf.Cache) (err error) {
+	f.marker, f.codec = h.Marker, h.Codec
+	if err = ocf.CheckCodec(h.Codec); err == nil {
+		f.shape, err = ocf.Compiled(schemas, h.Schema, newShape)
 	}
-	meta[""] = c.take(markerSize)
-	return meta
-}
-
-func (f *File) useHeader(meta map[string][]byte) error {
-	copy(f.marker[:], meta[""])
-	if f.codec = string(meta[codecKey]); f.codec == "" {
-		f.codec = codecNull
-	}
-	if err := checkCodec(f.codec, f.path); err != nil {
-		return err
-	}
-	root, cause := parseSchema(meta[schemaKey])
-	if cause != "" {
-		return f.corrupt("schema is broken: " + cause)
-	}
-	// Paimon before 1.0 wrote rows as a union of null and the record.
-	f.root, f.null, f.branch = root.value()
-	if f.root == nil || f.root.kind != kindRecord {
-		return tarnerr.New(tarnerr.Unsupported, "opening Avro file", "rows are not records", "path", f.path, "type", root.text)
-	}
-	f.fields = f.root.fields()
-	return nil
-}
-
-// readAt reads all of p, one request.
-func (f *File) readAt(ctx context.Context, p []byte, off int64) error {
-	f.requests.Add(1)
-	n, err := f.in.ReadAt(ctx, p, off)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return tarnerr.Wrap(tarnerr.Corrupt, "reading Avro file", io.ErrUnexpectedEOF, "path", f.path, "offset", off, "length", len(p))
-	}
-	return tarnerr.Trace("reading Avro file", err, "path", f.path, "offset", off)
+	return tarnerr.Trace("opening Avro file", err, "path", f.Path)
 }
 
 // Fields implements [fileformat.File].
@@ -146,11 +88,5 @@ func (f *File) Fields() []types.Field { return f.fields }
 // RowCount implements [fileformat.File]: blocks tell their rows, the header does not.
 func (f *File) RowCount() int64 { return -1 }
 
-// Requests is the number of reads sent to the storage so far.
-func (f *File) Requests() int64 { return f.requests.Load() }
-
 // BlocksUnpacked is the number of blocks that were decompressed so far.
 func (f *File) BlocksUnpacked() int64 { return f.unpacked.Load() }
-
-// Close implements [fileformat.File].
-func (f *File) Close() error { return f.in.Close() }

@@ -1,15 +1,14 @@
 package avro
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/formattest"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -104,11 +103,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 // TestOtherTypes reads columns as types that hold the same values, and expects
 // a refusal by name for those that do not.
 func TestOtherTypes(t *testing.T) {
-	for _, c := range []struct {
-		column, typ string
-		kind        tarnerr.Kind // 0 = reads
-		first       string
-	}{
+	formattest.OtherTypes(t, func(t *testing.T) fileformat.File { return open(t, testBytes(t, "java-scalar.avro"), checked(t)) }, 0, []formattest.OtherType{
 		{"ti", "INT", 0, "127"},
 		{"i", "BIGINT", 0, "2147483647"},
 		{"i", "SMALLINT", tarnerr.Invalid, ""},
@@ -140,26 +135,7 @@ func TestOtherTypes(t *testing.T) {
 		{"i", "MAP<INT, INT>", tarnerr.Unsupported, ""},
 		{"d", "ROW<a INT>", tarnerr.Unsupported, ""},
 		{"st", "VARIANT", tarnerr.Unsupported, ""},
-	} {
-		t.Run(c.column+" as "+c.typ, func(t *testing.T) {
-			f := open(t, testBytes(t, "java-scalar.avro"), checked(t))
-			fields := []types.Field{field(1, c.column, c.typ)}
-			r, err := f.Read(context.Background(), fileformat.ReadRequest{Columns: fields})
-			if err == nil {
-				defer r.Close()
-				rec, nextErr := r.Next(context.Background())
-				if err = nextErr; err == nil {
-					if got := types.FormatValue(fields[0].Type, types.ValueAt(fields[0].Type, rec.Column(0), 0)); c.kind != 0 || got != c.first {
-						t.Fatalf("read %q, want %q, kind %v", got, c.first, c.kind)
-					}
-					return
-				}
-			}
-			if c.kind == 0 || tarnerr.KindOf(err) != c.kind || !strings.Contains(err.Error(), "column="+c.column) {
-				t.Fatalf("%v, want kind %v naming the column", err, c.kind)
-			}
-		})
-	}
+	})
 }
 
 // TestRowRanges: every range of a file of many blocks is what a full read has
@@ -212,7 +188,7 @@ func TestRequests(t *testing.T) {
 	f := open(t, testBytes(t, "java-nested.avro"), nil)
 	jsonl(t, f, fileformat.ReadRequest{Columns: tableFields(t, "java-nested")})
 	if f.Requests() != 1 {
-		t.Errorf("%d requests for a file of %d bytes", f.Requests(), f.size)
+		t.Errorf("%d requests for a file of %d bytes", f.Requests(), f.Size)
 	}
 	fields := []types.Field{field(0, "s", "STRING")}
 	rows := make([][]types.Value, 30)
@@ -228,26 +204,4 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
-	ctx := context.Background()
-	if _, err := New().Open(ctx, mem.New(mem.Posix), "/missing.avro", 100, nil); !errors.Is(err, tarnerr.NotFound) {
-		t.Errorf("opening a missing file: %v", err)
-	}
-	f := open(t, testBytes(t, "java-scalar.avro"), nil)
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := f.Read(ended, fileformat.ReadRequest{Columns: f.Fields()}); !errors.Is(err, context.Canceled) {
-		t.Errorf("reading under an ended context: %v", err)
-	}
-	r, err := f.Read(ctx, fileformat.ReadRequest{Columns: f.Fields()[:1]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Next(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("Next under an ended context: %v", err)
-	}
-	r.Close()
-	if _, err := r.Next(ctx); !errors.Is(err, tarnerr.Closed) {
-		t.Errorf("Next after Close: %v", err)
-	}
-}
+func TestEnds(t *testing.T) { formattest.Ends(t, New(), testBytes(t, "java-scalar.avro")) }

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -39,8 +40,8 @@ type slot struct {
 	op   op
 	want types.Type
 	dt   arrow.DataType
-	mem  memory.Allocator
 	path string
+	memories
 
 	null, branch int64 // branches of the union that are null and the value; −1 without one
 	kids         []*slot
@@ -48,6 +49,7 @@ type slot struct {
 	scale        scale  // opStamp
 	bound        bound  // opDecimal
 	items        int    // opVector
+	missing      int64  // opRow: what the members take that are not in the file
 
 	out   batch.Column
 	room  int    // slots there is room for
@@ -55,32 +57,38 @@ type slot struct {
 	data  []byte
 }
 
+// memories is where values go, and how much of it they may take.
+type memories struct {
+	mem       memory.Allocator
+	allowance *batch.Allowance
+}
+
 // step is one member of a record: a slot to fill, or a value to pass over.
 type step struct {
 	slot *slot
-	skip *node
+	skip *ocf.Schema
 }
 
 // newSlot makes the slot for a part of the file's schema, nil when the file does
 // not have it. A part that holds other values than those wanted is Unsupported.
-func newSlot(mem memory.Allocator, n *node, want types.Type, dt arrow.DataType, path string) (*slot, error) {
-	s := &slot{want: want, dt: dt, mem: mem, path: path, null: -1, branch: -1}
+func newSlot(in memories, n *ocf.Schema, want types.Type, dt arrow.DataType, path string) (*slot, error) {
+	s := &slot{memories: in, want: want, dt: dt, path: path, null: -1, branch: -1}
 	if n == nil {
 		return s, nil
 	}
-	v, null, branch := n.value()
+	v, null, branch := value(n)
 	if v == nil {
 		return nil, mismatch(n, want, path)
 	}
 	s.null, s.branch = null, branch
 	width := batch.WidthNone
 	var err error
-	kid := func(n *node, want types.Type, dt arrow.DataType, name string) *slot {
+	kid := func(n *ocf.Schema, want types.Type, dt arrow.DataType, name string) *slot {
 		if err != nil {
 			return nil
 		}
 		var k *slot
-		if k, err = newSlot(mem, n, want, dt, path+"."+name); err == nil {
+		if k, err = newSlot(in, n, want, dt, path+"."+name); err == nil {
 			s.kids = append(s.kids, k)
 		}
 		return k
@@ -88,20 +96,25 @@ func newSlot(mem memory.Allocator, n *node, want types.Type, dt arrow.DataType, 
 	switch {
 	case !want.IsNested():
 		width, err = s.leaf(v)
-	case want.Root == types.Row && v.kind == kindRecord:
+	case want.Root == types.Row && v.Kind == ocf.Record:
 		s.op = opRow
 		for i, m := range want.Fields {
-			kid(v.member(m.Name), m.Type, dt.(*arrow.StructType).Field(i).Type, m.Name)
+			kid(v.Member(m.Name), m.Type, dt.(*arrow.StructType).Field(i).Type, m.Name)
 		}
 		if err == nil {
 			s.plan = planRecord(v, want.Fields, s.kids)
 		}
-	case want.Root == types.Array && v.kind == kindArray:
+		for _, k := range s.kids {
+			if k.op == opMissing {
+				s.missing += batch.SlotBytes(k.dt)
+			}
+		}
+	case want.Root == types.Array && v.Kind == ocf.Array:
 		s.op, width = opList, batch.WidthText
-		kid(v.parts[0], *want.Element, dt.(*arrow.ListType).Elem(), "element")
-	case want.Root == types.Vector && v.kind == kindArray:
+		kid(v.Parts[0], *want.Element, dt.(*arrow.ListType).Elem(), "element")
+	case want.Root == types.Vector && v.Kind == ocf.Array:
 		s.op, s.items = opVector, want.Length
-		kid(v.parts[0], *want.Element, dt.(*arrow.FixedSizeListType).Elem(), "element")
+		kid(v.Parts[0], *want.Element, dt.(*arrow.FixedSizeListType).Elem(), "element")
 	case want.Root == types.Map || want.Root == types.Multiset:
 		width = batch.WidthText
 		if e := s.mapped(v, kid); err == nil {
@@ -113,31 +126,31 @@ func newSlot(mem memory.Allocator, n *node, want types.Type, dt arrow.DataType, 
 	if err != nil {
 		return nil, err
 	}
-	s.out = batch.Column{Mem: mem, Width: width}
+	s.out = batch.Column{Mem: in.mem, Width: width, Allowance: in.allowance}
 	return s, nil
 }
 
 // mapped makes key and value of a map or a multiset.
-func (s *slot) mapped(v *node, kid func(*node, types.Type, arrow.DataType, string) *slot) error {
+func (s *slot) mapped(v *ocf.Schema, kid func(*ocf.Schema, types.Type, arrow.DataType, string) *slot) error {
 	key, value := s.want.Key, s.want.Element
 	if s.want.Root == types.Multiset {
 		key, value = s.want.Element, &types.Type{Root: types.Int}
 	}
 	m := s.dt.(*arrow.MapType)
 	switch {
-	case v.kind == kindMap && key.IsString():
+	case v.Kind == ocf.Map && key.IsString():
 		s.op = opMap
-		kid(&node{kind: kindString, text: "string"}, *key, m.KeyType(), "key")
-		kid(v.parts[0], *value, m.ItemType(), "value")
-	case v.kind == kindArray:
+		kid(stringSchema, *key, m.KeyType(), "key")
+		kid(v.Parts[0], *value, m.ItemType(), "value")
+	case v.Kind == ocf.Array:
 		s.op = opPairs
-		k, x := v.parts[0].pair()
+		k, x := pair(v.Parts[0])
 		if k == nil || x == nil {
 			return mismatch(v, s.want, s.path)
 		}
 		ks, vs := kid(k, *key, m.KeyType(), "key"), kid(x, *value, m.ItemType(), "value")
 		s.plan = []step{{slot: ks}, {slot: vs}}
-		if v.parts[0].names[0] != "key" {
+		if v.Parts[0].Names[0] != "key" {
 			slices.Reverse(s.plan)
 		}
 	default:
@@ -147,58 +160,68 @@ func (s *slot) mapped(v *node, kid func(*node, types.Type, arrow.DataType, strin
 }
 
 // planRecord lines the slots of the columns wanted up with the members of a record.
-func planRecord(n *node, want []types.Field, slots []*slot) []step {
-	out := make([]step, len(n.parts))
-	for i, p := range n.parts {
-		out[i].skip = p
-		for j, f := range want {
-			if f.Name == n.names[i] {
-				out[i] = step{slot: slots[j]}
-				break
-			}
+func planRecord(n *ocf.Schema, want []types.Field, slots []*slot) []step {
+	out := make([]step, 0, len(n.Parts))
+	for i, p := range n.Parts {
+		if j := slices.IndexFunc(want, func(f types.Field) bool { return f.Name == n.Names[i] }); j >= 0 {
+			out = append(out, step{slot: slots[j]})
+		} else if !p.Empty {
+			out = append(out, step{skip: p})
 		}
 	}
 	return out
 }
 
-func mismatch(n *node, want types.Type, path string) error {
-	text := n.text
-	if n.kind == kindUnion {
-		text = "union"
-	}
+// stringSchema is that of the keys of a map, which have none of their own.
+var stringSchema = &ocf.Schema{Kind: ocf.String, Type: "string"}
+
+func mismatch(n *ocf.Schema, want types.Type, path string) error {
 	return tarnerr.New(tarnerr.Unsupported, "reading Avro column", "file's type cannot be read as the type asked for",
-		"column", path, "file", text, "want", want.String())
+		"column", path, "file", n.Type, "want", want.String())
 }
 
-// grow makes room for more slots.
-func (s *slot) grow() {
-	s.room = max(64, 2*s.room)
-	s.out.Reserve(s.room)
+// grow makes room for more slots, unless the row has had its share: nulls and
+// what is made of them take more than the bytes that they are read from.
+func (s *slot) grow(c *ocf.Cursor) bool {
+	room := max(64, 2*s.room)
+	per := int64(max(s.out.Width, 0)+1) + s.missing
+	if s.out.Width == batch.WidthText {
+		per = 5
+	}
+	more := int64(room - s.room)
+	if !s.allowance.Fits(more * per) {
+		c.Fail("row takes too much memory", "column", s.path, "values", s.out.N)
+		return false
+	}
+	s.room = room
+	s.allowance.Spend(more * s.missing)
+	s.out.Reserve(room)
 	if s.out.Data != nil {
 		s.data = s.out.Data.Bytes()
 	}
 	if s.valid != nil {
-		s.valid = s.out.Nullable(s.room)
+		s.valid = s.out.Nullable(room)
 	}
+	return true
 }
 
 // append reads one value.
-func (s *slot) append(c *cursor) {
+func (s *slot) append(c *ocf.Cursor) {
 	if s.op == opMissing {
 		return
 	}
 	if s.branch >= 0 {
-		if b := c.long(); b != s.branch {
+		if b := c.Long(); b != s.branch {
 			if b != s.null {
-				c.fail("no such branch of a union")
+				c.Fail("no such branch of a union", "column", s.path)
 				return
 			}
-			s.appendNull()
+			s.appendNull(c)
 			return
 		}
 	}
-	if s.out.N == s.room {
-		s.grow()
+	if s.out.N == s.room && !s.grow(c) {
+		return
 	}
 	s.read(c)
 	if s.valid != nil {
@@ -208,12 +231,9 @@ func (s *slot) append(c *cursor) {
 }
 
 // appendNull adds a slot without a value, also to the members of a row.
-func (s *slot) appendNull() {
-	if s.op == opMissing {
+func (s *slot) appendNull(c *ocf.Cursor) {
+	if s.op == opMissing || s.out.N == s.room && !s.grow(c) {
 		return
-	}
-	if s.out.N == s.room {
-		s.grow()
 	}
 	if s.valid == nil {
 		s.valid = s.out.Nullable(s.room)
@@ -228,11 +248,11 @@ func (s *slot) appendNull() {
 	switch s.op {
 	case opRow:
 		for _, k := range s.kids {
-			k.appendNull()
+			k.appendNull(c)
 		}
 	case opVector:
 		for range s.items {
-			s.kids[0].appendNull()
+			s.kids[0].appendNull(c)
 		}
 	}
 	s.out.Nulls++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -28,7 +29,7 @@ func (w *window) at() int64 { return w.off + int64(w.pos) }
 // buf from pos on.
 func (w *window) need(ctx context.Context, n int64) error {
 	have := int64(len(w.buf) - w.pos)
-	left := w.file.size - w.at()
+	left := w.file.Size - w.at()
 	if have >= min(n, left) {
 		return nil
 	}
@@ -39,8 +40,8 @@ func (w *window) need(ctx context.Context, n int64) error {
 	}
 	next = next[:size]
 	copy(next, w.buf[w.pos:])
-	w.off, w.buf, w.pos, w.own = w.at(), next, 0, w.file.codec != codecNull
-	return w.file.readAt(ctx, next[have:], w.off+have)
+	w.off, w.buf, w.pos, w.own = w.at(), next, 0, w.file.codec != ocf.CodecNull
+	return w.file.ReadAt(ctx, next[have:], w.off+have)
 }
 
 // block is one block of records as it lies in the file.
@@ -54,20 +55,20 @@ type block struct {
 // is passed over. What it holds is valid until the next call.
 func (w *window) next(ctx context.Context, skip int64) (b block, more bool, err error) {
 	b.off = w.at()
-	if b.off >= w.file.size {
+	if b.off >= w.file.Size {
 		return b, false, nil
 	}
 	if err := w.need(ctx, 20); err != nil { // two numbers of up to ten bytes
 		return b, false, err
 	}
-	c := cursor{buf: w.buf, pos: w.pos}
-	b.rows = c.long()
-	size := c.long()
-	if c.err != nil {
-		return b, false, w.file.broken(b.off, c.err.cause)
+	c := ocf.Cursor{Buf: w.buf, Pos: w.pos}
+	b.rows = c.Long()
+	size := c.Long()
+	if c.Err != nil {
+		return b, false, w.file.broken(b.off, c.Err.Cause)
 	}
-	w.pos = c.pos
-	left := w.file.size - w.at() - markerSize
+	w.pos = c.Pos
+	left := w.file.Size - w.at() - ocf.MarkerSize
 	if size < 0 || size > left {
 		return b, false, w.file.broken(b.off, "block ends behind the file")
 	}
@@ -75,7 +76,7 @@ func (w *window) next(ctx context.Context, skip int64) (b block, more bool, err 
 		return b, false, w.file.broken(b.off, "block of a negative number of rows")
 	}
 	if b.rows > skip {
-		if err := w.need(ctx, size+markerSize); err != nil {
+		if err := w.need(ctx, size+ocf.MarkerSize); err != nil {
 			return b, false, err
 		}
 		b.packed = w.buf[w.pos : w.pos+int(size)]
@@ -83,13 +84,13 @@ func (w *window) next(ctx context.Context, skip int64) (b block, more bool, err 
 	} else {
 		w.jump(size)
 	}
-	if err := w.need(ctx, markerSize); err != nil {
+	if err := w.need(ctx, ocf.MarkerSize); err != nil {
 		return b, false, err
 	}
-	if !bytes.Equal(w.buf[w.pos:w.pos+markerSize], w.file.marker[:]) {
+	if !bytes.Equal(w.buf[w.pos:w.pos+ocf.MarkerSize], w.file.marker) {
 		return b, false, w.file.broken(b.off, "no marker behind the block")
 	}
-	w.pos += markerSize
+	w.pos += ocf.MarkerSize
 	return b, true, nil
 }
 
@@ -104,5 +105,5 @@ func (w *window) jump(n int64) {
 
 // broken says where a file cannot be read.
 func (f *File) broken(off int64, cause string, kv ...any) error {
-	return tarnerr.New(tarnerr.Corrupt, "reading Avro file", cause, append([]any{"path", f.path, "offset", off}, kv...)...)
+	return tarnerr.New(tarnerr.Corrupt, "reading Avro file", cause, append([]any{"path", f.Path, "offset", off}, kv...)...)
 }

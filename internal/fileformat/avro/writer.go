@@ -8,13 +8,10 @@ import (
 
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/ocf"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
-
-// blockSize ends a block as soon as its records have as many bytes, as Avro's
-// own writers do.
-const blockSize = 64_000
 
 // Writer writes one Avro file. Not safe for concurrent use.
 type Writer struct {
@@ -88,7 +85,7 @@ func (w *Writer) write(ctx context.Context, rec arrow.RecordBatch) error {
 			}
 		}
 		w.count++
-		if len(w.block) >= blockSize {
+		if len(w.block) >= ocf.BlockSize {
 			if err := ctx.Err(); err != nil {
 				return tarnerr.Wrap(tarnerr.Closed, "writing Avro file", err)
 			}
@@ -131,7 +128,7 @@ func (w *Writer) flush() error {
 	if err := w.begin(packed); err != nil {
 		return err
 	}
-	head := appendLong(appendLong(make([]byte, 0, 20), w.count), int64(len(packed)))
+	head := ocf.AppendLong(ocf.AppendLong(make([]byte, 0, 20), w.count), int64(len(packed)))
 	w.plain += int64(len(w.block))
 	w.block, w.count = w.block[:0], 0
 	return w.emit(head, packed, w.marker)
@@ -147,12 +144,8 @@ func (w *Writer) begin(first []byte) error {
 	h := sha256.New()
 	h.Write([]byte(w.schema))
 	h.Write(first)
-	w.marker = h.Sum(nil)[:markerSize]
-	head := appendLong([]byte(magic), 2)
-	for _, s := range []string{schemaKey, w.schema, codecKey, w.packer.codec} {
-		head = append(appendLong(head, int64(len(s))), s...)
-	}
-	return w.emit(append(head, 0), w.marker)
+	w.marker = h.Sum(nil)[:ocf.MarkerSize]
+	return w.emit(ocf.AppendHeader(nil, w.schema, w.packer.codec), w.marker)
 }
 
 func (w *Writer) emit(parts ...[]byte) error {

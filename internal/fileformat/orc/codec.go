@@ -38,6 +38,8 @@ const (
 	errEnd   = dataError("stream ends too early")
 	errBlock = dataError("compressed block cannot be decoded")
 	errRun   = dataError("run cannot be decoded")
+	// errTooLarge is answered with fewer rows in a batch while there are any.
+	errTooLarge = dataError("row takes too much memory")
 )
 
 // zstdDecoder is shared: its DecodeAll is safe for concurrent use and keeps no

@@ -1,17 +1,15 @@
 package orc
 
 import (
-	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/formattest"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -31,35 +29,12 @@ func readEverything(data []byte, alloc memory.Allocator, req fileformat.ReadRequ
 		}
 	}
 	for range 2 {
-		if err := readAll(f, req); err != nil {
+		if err := formattest.ReadAll(f, req); err != nil {
 			return err
 		}
 		req.Where = nil
 	}
 	return nil
-}
-
-func readAll(f *File, req fileformat.ReadRequest) error {
-	r, err := f.Read(context.Background(), req)
-	if err != nil {
-		return err
-	}
-	rows := 0
-	return eachBatch(r, func(rec arrow.RecordBatch) error {
-		if rows += int(rec.NumRows()); rows > 1<<20 {
-			return io.ErrShortBuffer // a broken run may claim any number of rows
-		}
-		return nil
-	})
-}
-
-// badInput accepts the kinds of error that broken bytes may give.
-func badInput(err error) bool {
-	switch tarnerr.KindOf(err) {
-	case tarnerr.Corrupt, tarnerr.Unsupported, tarnerr.Invalid:
-		return true
-	}
-	return errors.Is(err, io.ErrShortBuffer)
 }
 
 func TestCutFiles(t *testing.T) {
@@ -161,29 +136,6 @@ func FuzzFooter(f *testing.F) {
 	})
 }
 
-// peak remembers the most bytes that were allocated at once.
-type peak struct {
-	memory.Allocator
-	now, most int
-}
-
-func (p *peak) Allocate(n int) []byte {
-	p.now += n
-	p.most = max(p.most, p.now)
-	return p.Allocator.Allocate(n)
-}
-
-func (p *peak) Reallocate(n int, b []byte) []byte {
-	p.now += n - len(b)
-	p.most = max(p.most, p.now)
-	return p.Allocator.Reallocate(n, b)
-}
-
-func (p *peak) Free(b []byte) {
-	p.now -= len(b)
-	p.Allocator.Free(b)
-}
-
 // TestClaimsAreNotBelieved: ten lists that claim 134 million elements each, of
 // which the file has a few.
 func TestClaimsAreNotBelieved(t *testing.T) {
@@ -194,9 +146,9 @@ func TestClaimsAreNotBelieved(t *testing.T) {
 	}
 	data := testBytes(t, "nested-stripes.orc")
 	copy(data[s.spans[streamKey{f.root.children[0].column, streamLength}].off:], []byte{0x1f, 0x07, 0xff, 0xff, 0xff})
-	alloc := &peak{Allocator: checked(t)}
+	alloc := &formattest.Peak{Allocator: checked(t)}
 	err = readEverything(data, alloc, fileformat.ReadRequest{Columns: pyFields("nested")[:1], BatchRows: 10})
-	if !errors.Is(err, tarnerr.Corrupt) || alloc.most > 1<<20 {
-		t.Errorf("%v, after %d bytes", err, alloc.most)
+	if !errors.Is(err, tarnerr.Corrupt) || alloc.Most > 1<<20 {
+		t.Errorf("%v, after %d bytes", err, alloc.Most)
 	}
 }

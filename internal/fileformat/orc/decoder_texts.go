@@ -11,6 +11,10 @@ const (
 	errDictionary = dataError("dictionary cannot be decoded")
 )
 
+// maxDictionary bounds the memory of a dictionary: writers end a stripe long
+// before.
+const maxDictionary = 256 << 20
+
 // texts reads strings and bytes, direct or by dictionary.
 type texts struct {
 	in      *stream  // direct: the bytes
@@ -67,6 +71,9 @@ func (d *texts) dictionary(lengths *intRuns, in *stream, count int64) error {
 			total += n
 			d.offsets = append(d.offsets, int32(total))
 		}
+		if total+4*int64(len(d.offsets)) > maxDictionary {
+			return errDictionary
+		}
 		count -= int64(len(d.vals))
 	}
 	for left := int(total); left > 0; {
@@ -113,6 +120,9 @@ func (d *texts) copy(c *batch.Column, vals []int64, offsets []int32) error {
 		at += n
 		offsets[i+1] = int32(at)
 	}
+	if !c.Allowance.FitsText(at - int64(c.Used)) {
+		return errTooLarge
+	}
 	for left := int(at) - c.Used; left > 0; {
 		if err := d.in.fill(); err != nil {
 			return err
@@ -139,6 +149,9 @@ func (d *texts) look(c *batch.Column, vals []int64, offsets []int32) error {
 			return errLength
 		}
 		offsets[i+1] = int32(at)
+	}
+	if !c.Allowance.FitsText(at - int64(c.Used)) {
+		return errTooLarge
 	}
 	dst := c.Room(int(at) - c.Used)
 	for _, key := range vals {

@@ -5,6 +5,15 @@ import "google.golang.org/protobuf/encoding/protowire"
 // The parts of ORC's metadata that a reader needs, decoded from protobuf.
 // Source: apache/orc-format's orc_proto.proto.
 
+// Bounds of what metadata lists: in memory an entry takes many times the few
+// bytes that can stand for it. No real file comes near them.
+const (
+	maxTypes   = 1 << 17
+	maxStripes = 1 << 20
+	maxStreams = 1 << 20
+	maxStats   = 1 << 22
+)
+
 type postScript struct {
 	footerLength   int64
 	compression    int32
@@ -115,13 +124,13 @@ func decodeFooter(b []byte) (footer, bool) {
 			return v.message(func(b []byte) bool {
 				s, ok := decodeStripeInfo(b)
 				f.stripes = append(f.stripes, s)
-				return ok
+				return ok && len(f.stripes) <= maxStripes
 			})
 		case 4:
 			return v.message(func(b []byte) bool {
 				t, ok := decodeType(b)
 				f.types = append(f.types, t)
-				return ok
+				return ok && len(f.types) <= maxTypes
 			})
 		case 6:
 			return v.int64(&f.rows)
@@ -246,13 +255,13 @@ func decodeStripeFooter(b []byte) (stripeFooter, bool) {
 			return v.message(func(b []byte) bool {
 				s, ok := decodeStreamInfo(b)
 				f.streams = append(f.streams, s)
-				return ok
+				return ok && len(f.streams) <= maxStreams
 			})
 		case 2:
 			return v.message(func(b []byte) bool {
 				e, ok := decodeEncoding(b)
 				f.encodings = append(f.encodings, e)
-				return ok
+				return ok && len(f.encodings) <= maxTypes
 			})
 		case 3:
 			return v.string(&f.zone)

@@ -35,7 +35,7 @@ func decodeRowIndex(b []byte) (rowIndex, bool) {
 				return true
 			})
 			out = append(out, e)
-			return ok
+			return ok && len(out) <= maxStripes
 		})
 	})
 	return out, ok

@@ -16,16 +16,17 @@ import (
 	"github.com/tarnlake/tarn/internal/rowtext"
 )
 
-// readGroups reads the row groups of every stripe for which keep holds.
-func readGroups(t *testing.T, f *File, req fileformat.ReadRequest, keep func(stripe, group int) bool) (got []string, rows []int64) {
+// readGroups reads the row groups of every stripe for which keep holds, with batches
+// of at most so many bytes; 0 = as usual.
+func readGroups(t *testing.T, f *File, req fileformat.ReadRequest, keep func(stripe, group int) bool, most int64) (got []string, rows []int64) {
 	t.Helper()
 	ctx := context.Background()
-	open, err := f.Read(ctx, req)
+	r, err := f.reader(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := open.(*reader)
-	defer r.Close()
+	defer r.Release()
+	r.allowance.Most = most
 	columns := []int{0}
 	for _, c := range r.columns {
 		columns = c.columns(columns)
@@ -56,15 +57,16 @@ func readGroups(t *testing.T, f *File, req fileformat.ReadRequest, keep func(str
 		}
 		r.stripe = len(f.meta.stripes)
 		for {
-			rec, err := r.Next(ctx)
+			rec, err := r.Decode(ctx)
 			if errors.Is(err, io.EOF) {
-				r.failed = nil
 				break
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Write(rec); err != nil {
+			err = w.Write(rec)
+			rec.Release()
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -86,11 +88,11 @@ func TestAnyRowGroupsAreRead(t *testing.T) {
 		for round := range 40 {
 			f := testFile(t, name, checked(t))
 			if round%2 == 1 { // as if nothing of the stripes had been read with the footer
-				f.tail = segment{f.size - 200, f.tail.data[len(f.tail.data)-200:]}
+				f.tail = segment{f.Size - 200, f.tail.data[len(f.tail.data)-200:]}
 			}
 			part := 1 + random.IntN(4)
 			got, rows := readGroups(t, f, fileformat.ReadRequest{Columns: fields, BatchRows: 1 + random.IntN(20), Workers: round % 3},
-				func(int, int) bool { return random.IntN(part) == 0 })
+				func(int, int) bool { return random.IntN(part) == 0 }, 0)
 			var want []string
 			for _, row := range rows {
 				want = append(want, all[row])

@@ -37,33 +37,33 @@ type readNode struct {
 // streams really hold, whatever lengths they claim.
 const stepSlots = 64 << 10
 
-func (f *File) readNode(n *fileNode, want types.Type, dt arrow.DataType) (*readNode, error) {
-	out := &readNode{dt: dt, file: n, in: f, mem: f.mem}
+func (f *File) readNode(n *fileNode, want types.Type, dt arrow.DataType, allowance *batch.Allowance) (*readNode, error) {
+	out := &readNode{dt: dt, file: n, in: f, mem: f.mem, out: batch.Column{Mem: f.mem, Allowance: allowance}}
 	if n == nil {
 		return out, nil
 	}
 	var err error
-	width := batch.WidthNone
+	out.out.Width = batch.WidthNone
 	kid := func(n *fileNode, want types.Type, dt arrow.DataType) {
 		if err != nil {
 			return
 		}
 		var k *readNode
-		k, err = f.readNode(n, want, dt)
+		k, err = f.readNode(n, want, dt, allowance)
 		out.kids = append(out.kids, k)
 	}
 	switch {
 	case !want.IsNested():
-		out.dec, width, err = leafDecoder(n, want)
+		out.dec, out.out.Width, err = leafDecoder(n, want)
 	case want.Root == types.Row && n.kind == kindStruct:
 		for i, m := range want.Fields {
 			kid(n.child(m), m.Type, dt.(*arrow.StructType).Field(i).Type)
 		}
 	case want.Root == types.Array && n.kind == kindList:
-		width = batch.WidthText
+		out.out.Width = batch.WidthText
 		kid(n.children[0], *want.Element, dt.(*arrow.ListType).Elem())
 	case (want.Root == types.Map || want.Root == types.Multiset) && n.kind == kindMap:
-		width = batch.WidthText
+		out.out.Width = batch.WidthText
 		k, v := want.Key, want.Element
 		if want.Root == types.Multiset {
 			k, v = want.Element, &types.Type{Root: types.Int}
@@ -77,7 +77,6 @@ func (f *File) readNode(n *fileNode, want types.Type, dt arrow.DataType) (*readN
 	if err != nil {
 		return nil, err
 	}
-	out.out = batch.Column{Mem: f.mem, Width: width}
 	return out, nil
 }
 
@@ -123,17 +122,25 @@ func (r *readNode) start(s *stripe) error {
 
 // place says where broken bytes are.
 func (r *readNode) place(err error) error {
+	kv := []any{"path", r.in.Path, "stripe", r.stripe}
 	var broken dataError
-	if errors.As(err, &broken) {
-		return tarnerr.New(tarnerr.Corrupt, "reading ORC file", string(broken), "path", r.in.path, "stripe", r.stripe, "column", r.file.path)
+	if !errors.As(err, &broken) {
+		return tarnerr.Trace("reading ORC file", err, kv...)
 	}
-	return tarnerr.Trace("reading ORC file", err, "path", r.in.path, "stripe", r.stripe)
+	if r.file != nil {
+		kv = append(kv, "column", r.file.path)
+	}
+	return tarnerr.Wrap(tarnerr.Corrupt, "reading ORC file", broken, kv...)
 }
 
 // read makes the array of the next n slots. The streams hold those that mask
 // marks; nil marks all.
 func (r *readNode) read(n int, mask []byte) (arrow.ArrayData, error) {
-	if r.file == nil {
+	if size := int64(n) * batch.SlotBytes(r.dt); r.file == nil {
+		if !r.out.Allowance.Fits(size) {
+			return nil, r.place(errTooLarge)
+		}
+		r.out.Allowance.Spend(size)
 		return batch.Nulls(r.mem, r.dt, n), nil
 	}
 	for r.out.N < n {
@@ -156,6 +163,10 @@ func (r *readNode) read(n int, mask []byte) (arrow.ArrayData, error) {
 
 // step reads the node's own part of k slots.
 func (r *readNode) step(k int, mask []byte) error {
+	// What grows doubles.
+	if !r.out.Allowance.Fits(int64(max(r.out.N, k)) * int64(max(r.out.Width, 0)+5)) {
+		return errTooLarge
+	}
 	valid, err := r.validity(k, mask)
 	if err != nil {
 		return err
@@ -254,7 +265,7 @@ func (r *readNode) readKids(n int) ([]arrow.ArrayData, error) {
 	defer releaseAll(kids)
 	if kids[0].NullN() > 0 {
 		return nil, tarnerr.New(tarnerr.Unsupported, "reading ORC column", "keys of maps that are null cannot be read",
-			"path", r.in.path, "stripe", r.stripe, "column", r.file.path)
+			"path", r.in.Path, "stripe", r.stripe, "column", r.file.path)
 	}
 	return []arrow.ArrayData{array.NewData(m.Elem(), n, []*memory.Buffer{nil}, slices.Clone(kids), 0, 0)}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/formattest"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -123,11 +124,7 @@ func TestColumnsAreFound(t *testing.T) {
 // TestOtherTypes reads columns as types that hold the same values, and expects
 // a refusal by name for those that do not.
 func TestOtherTypes(t *testing.T) {
-	for _, c := range []struct {
-		column, typ string
-		kind        tarnerr.Kind // 0 = reads
-		first       string       // the value of row 1
-	}{
+	formattest.OtherTypes(t, func(t *testing.T) fileformat.File { return testFile(t, "scalars-none.orc", checked(t)) }, 1, []formattest.OtherType{
 		{"i8", "INT", 0, "-74"},
 		{"i8", "BIGINT", 0, "-74"},
 		{"i32", "BIGINT", 0, "-2119483648"},
@@ -157,26 +154,7 @@ func TestOtherTypes(t *testing.T) {
 		{"i32", "ARRAY<INT>", tarnerr.Unsupported, ""},
 		{"d", "ROW<a INT>", tarnerr.Unsupported, ""},
 		{"s", "VARIANT", tarnerr.Unsupported, ""},
-	} {
-		t.Run(c.column+" as "+c.typ, func(t *testing.T) {
-			f := testFile(t, "scalars-none.orc", checked(t))
-			fields := []types.Field{field(1, c.column, c.typ)}
-			r, err := f.Read(context.Background(), fileformat.ReadRequest{Columns: fields})
-			if err == nil {
-				defer r.Close()
-				rec, nextErr := r.Next(context.Background())
-				if err = nextErr; err == nil {
-					if got := types.FormatValue(fields[0].Type, types.ValueAt(fields[0].Type, rec.Column(0), 1)); c.kind != 0 || got != c.first {
-						t.Fatalf("read %q, want %q, kind %v", got, c.first, c.kind)
-					}
-					return
-				}
-			}
-			if c.kind == 0 || tarnerr.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.column) {
-				t.Fatalf("%v, want kind %v naming the column", err, c.kind)
-			}
-		})
-	}
+	})
 }
 
 // TestRequests: a small file is one request, of a large one only the streams
@@ -185,11 +163,11 @@ func TestRequests(t *testing.T) {
 	f := testFile(t, "scalars-stripes.orc", nil)
 	jsonl(t, f, fileformat.ReadRequest{Columns: pyFields("scalars")})
 	if f.Requests() != 1 {
-		t.Errorf("%d requests for a file of %d bytes", f.Requests(), f.size)
+		t.Errorf("%d requests for a file of %d bytes", f.Requests(), f.Size)
 	}
 	f = testFile(t, "scalars-stripes.orc", nil)
 	f.tail.data = f.tail.data[len(f.tail.data)-1000:] // as if it were a large file
-	f.tail.off = f.size - 1000
+	f.tail.off = f.Size - 1000
 	if got, want := jsonl(t, f, fileformat.ReadRequest{Columns: pyFields("scalars")}), lines(testBytes(t, "scalars.jsonl")); !cmp.Equal(got, want) {
 		t.Error("rows differ without the tail")
 	}

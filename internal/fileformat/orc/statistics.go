@@ -38,18 +38,18 @@ func (f *File) stripeStatistics(ctx context.Context) ([]stripeStats, error) {
 	}
 	var out []stripeStats
 	if n := f.post.metadataLength; n > 0 {
-		end := f.size - 1 - int64(f.tail.data[len(f.tail.data)-1])
+		end := f.Size - 1 - int64(f.tail.data[len(f.tail.data)-1])
 		raw, err := f.bytes(ctx, span{end - f.post.footerLength - n, n})
 		if err != nil {
 			return nil, err
 		}
 		plain, err := f.plain(raw)
 		if err != nil {
-			return nil, f.corrupt("stripe statistics cannot be decompressed")
+			return nil, f.Corrupt("stripe statistics cannot be decompressed")
 		}
 		var ok bool
 		if out, ok = decodeMetadata(plain); !ok {
-			return nil, f.corrupt("stripe statistics cannot be decoded")
+			return nil, f.Corrupt("stripe statistics cannot be decoded")
 		}
 	}
 	f.stats.Store(&out)
@@ -58,6 +58,7 @@ func (f *File) stripeStatistics(ctx context.Context) ([]stripeStats, error) {
 
 func decodeMetadata(b []byte) ([]stripeStats, bool) {
 	var out []stripeStats
+	total := 0
 	ok := fields(b, func(id protowire.Number, v value) bool {
 		if id != 1 {
 			return true
@@ -71,11 +72,12 @@ func decodeMetadata(b []byte) ([]stripeStats, bool) {
 				return v.message(func(b []byte) bool {
 					c, ok := decodeColumnStats(b)
 					s = append(s, c)
-					return ok
+					total++
+					return ok && total <= maxStats
 				})
 			})
 			out = append(out, s)
-			return ok
+			return ok && len(out) <= maxStripes
 		})
 	})
 	return out, ok

@@ -31,6 +31,7 @@ type streamKey struct {
 type stripe struct {
 	file      *File
 	index     int
+	before    int64 // rows of the stripes before it
 	rows      int64
 	encodings []encoding
 	spans     map[streamKey]span
@@ -42,7 +43,7 @@ type stripe struct {
 }
 
 func (f *File) corruptStripe(i int, cause string, kv ...any) error {
-	return tarnerr.New(tarnerr.Corrupt, "reading ORC file", cause, append([]any{"path", f.path, "stripe", i}, kv...)...)
+	return tarnerr.New(tarnerr.Corrupt, "reading ORC file", cause, append([]any{"path", f.Path, "stripe", i}, kv...)...)
 }
 
 // openStripe reads the footer of a stripe.
@@ -61,7 +62,7 @@ func (f *File) openStripe(ctx context.Context, i int) (*stripe, error) {
 		return nil, f.corruptStripe(i, "stripe footer cannot be decoded")
 	}
 	if foot.encrypted {
-		return nil, f.unsupported("encrypted ORC files cannot be read", "stripe", i)
+		return nil, f.Unsupported("encrypted ORC files cannot be read", "stripe", i)
 	}
 	if len(foot.encodings) < len(f.nodes) {
 		return nil, f.corruptStripe(i, "stripe does not have the schema's columns", "columns", len(foot.encodings), "want", len(f.nodes))
@@ -86,7 +87,7 @@ func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
 		return b, nil
 	}
 	b := make([]byte, sp.n)
-	return b, f.readAt(ctx, b, sp.off)
+	return b, f.ReadAt(ctx, b, sp.off)
 }
 
 // load reads the streams of columns that their values are made of, what of them
@@ -154,7 +155,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		out[i] = segment{p.off, make([]byte, p.n)}
 		for at := int64(0); at < p.n; at += pieceBytes {
 			piece := out[i].data[at:min(at+pieceBytes, p.n)]
-			group.Go(func() error { return f.readAt(ctx, piece, p.off+at) })
+			group.Go(func() error { return f.ReadAt(ctx, piece, p.off+at) })
 		}
 	}
 	if err := group.Wait(); err != nil {

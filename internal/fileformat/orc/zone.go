@@ -27,7 +27,7 @@ type zone struct {
 func (s *stripe) zones(name string) error {
 	loc, ok := location(name)
 	if !ok {
-		return s.file.unsupported("time zone of the writer is not known", "stripe", s.index, "zone", name)
+		return s.file.Unsupported("time zone of the writer is not known", "stripe", s.index, "zone", name)
 	}
 	julian := s.file.julian()
 	s.local = zone{loc: loc, epoch: stampEpoch, julian: julian}

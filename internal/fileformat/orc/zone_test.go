@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -110,7 +111,7 @@ func TestWall(t *testing.T) {
 		{"Asia/Tokyo", true, true, 0, 0, 0, "2015-01-01T09:00:00"},  // Java: the wall clock of its zone
 		{"Asia/Tokyo", false, true, 1, 0, 0, "2015-01-01T00:00:00"}, // others: the instant
 	} {
-		f := &File{meta: footer{writer: c.writer, calendar: calendarGregorian}}
+		f := &File{Input: &fileformat.Input{}, meta: footer{writer: c.writer, calendar: calendarGregorian}}
 		if c.julian {
 			f.meta.calendar = calendarUnknown
 		}
@@ -128,7 +129,7 @@ func TestWall(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"Local", "Middle/Earth", "GMT+25", "../etc/passwd", "GMT+05:61"} {
-		if err := (&stripe{file: &File{}}).zones(name); err == nil {
+		if err := (&stripe{file: &File{Input: &fileformat.Input{}}}).zones(name); err == nil {
 			t.Errorf("zone %q is known", name)
 		}
 	}

@@ -164,7 +164,7 @@ func arrowGoRead(b testing.TB, data []byte, parallel bool, cols []int) int64 {
 		b.Fatal(err)
 	}
 	defer pf.Close()
-	fr, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{Parallel: parallel, BatchSize: defaultBatchRows}, memory.DefaultAllocator)
+	fr, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{Parallel: parallel, BatchSize: fileformat.DefaultBatchRows}, memory.DefaultAllocator)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,6 +32,13 @@ var codecNames = [...]string{"UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", 
 // Beyond it memory grows with what really comes out.
 const trustedSize = 16 << 20
 
+// A page of more than bombSize bytes is none when they are more than bombTimes
+// as many as before they were decompressed.
+const (
+	bombSize  = 64 << 20
+	bombTimes = 1024
+)
+
 // zstdDecoder is shared: its DecodeAll is safe for concurrent use and keeps no
 // state between calls.
 var zstdDecoder = newZstdDecoder()
@@ -46,6 +53,9 @@ func newZstdDecoder() *zstd.Decoder {
 
 // decompress gives the size bytes that src stands for, in buf when they fit.
 func decompress(codec int32, buf, src []byte, size int) ([]byte, error) {
+	if size > bombSize && size/bombTimes > len(src) {
+		return nil, errBomb
+	}
 	switch codec {
 	case codecNone:
 		if len(src) != size {

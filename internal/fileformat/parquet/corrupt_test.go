@@ -1,20 +1,16 @@
 package parquet
 
 import (
-	"context"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/formattest"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -28,26 +24,7 @@ func readEverything(data []byte, alloc memory.Allocator, req fileformat.ReadRequ
 	if req.Columns == nil {
 		req.Columns = f.Fields()
 	}
-	r, err := f.Read(context.Background(), req)
-	if err != nil {
-		return err
-	}
-	rows := 0
-	return eachBatch(r, func(rec arrow.RecordBatch) error {
-		if rows += int(rec.NumRows()); rows > 1<<20 {
-			return io.ErrShortBuffer // a broken run may claim any number of rows
-		}
-		return nil
-	})
-}
-
-// badInput accepts the kinds of error that broken bytes may give.
-func badInput(err error) bool {
-	switch tarnerr.KindOf(err) {
-	case tarnerr.Corrupt, tarnerr.Unsupported, tarnerr.Invalid:
-		return true
-	}
-	return errors.Is(err, io.ErrShortBuffer)
+	return formattest.ReadAll(f, req)
 }
 
 func TestCutFiles(t *testing.T) {
@@ -181,28 +158,4 @@ func FuzzDecoders(f *testing.F) {
 	})
 }
 
-// TestStorageErrorsKeepTheirKind: a reader that cannot reach its file says so.
-func TestStorageErrorsKeepTheirKind(t *testing.T) {
-	ctx := context.Background()
-	fs := mem.New(mem.Posix)
-	if _, err := Open(ctx, fs, "/missing.parquet", 100, nil); tarnerr.KindOf(err) != tarnerr.NotFound {
-		t.Errorf("opening a missing file: %v", err)
-	}
-	f := testFile(t, "java-scalar.parquet", nil)
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := f.Read(ended, fileformat.ReadRequest{Columns: f.Fields()}); !errors.Is(err, context.Canceled) {
-		t.Errorf("reading under an ended context: %v", err)
-	}
-	r, err := f.Read(ctx, fileformat.ReadRequest{Columns: f.Fields()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Next(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("Next under an ended context: %v", err)
-	}
-	r.Close()
-	if _, err := r.Next(ctx); !errors.Is(err, tarnerr.Closed) {
-		t.Errorf("Next after Close: %v", err)
-	}
-}
+func TestEnds(t *testing.T) { formattest.Ends(t, New(), formattest.Bytes(t, "java-scalar.parquet")) }

@@ -31,6 +31,8 @@ const (
 	errEncoding   = pageError("encoding does not fit the column")
 	errDictLength = pageError("dictionary is shorter than its header says")
 	errTooLarge   = pageError("strings of one batch exceed 2 GiB")
+	errMemory     = pageError("row takes too much memory")
+	errBomb       = pageError("page decompresses to more than a thousand times its size")
 )
 
 // indices decode dictionary indices in strides.

@@ -175,7 +175,7 @@ func copyShort(dst []byte, at int, src []byte, from, n int) {
 }
 
 func fits(out *batch.Column, more int) error {
-	if out.Used+more > math.MaxInt32 {
+	if out.Used+more > math.MaxInt32 || !out.Allowance.FitsText(int64(more)) {
 		return errTooLarge
 	}
 	return nil

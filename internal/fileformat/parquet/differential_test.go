@@ -162,7 +162,7 @@ func TestRandomSchemas(t *testing.T) {
 			rt.Fatal(err)
 		}
 		f.plan = readPlan{least: 1, most: int64(rapid.IntRange(1, 500).Draw(rt, "window")), limit: int64(rapid.IntRange(0, 5000).Draw(rt, "limit")), gap: 10}
-		f.tail, f.tailOff = f.tail[len(f.tail)-8:], f.size-8 // nothing comes for free
+		f.tail, f.tailOff = f.tail[len(f.tail)-8:], f.Size-8 // nothing comes for free
 		sameRows(t, rowsOf(t, f, fileformat.ReadRequest{
 			Columns: fields, BatchRows: rapid.IntRange(1, 50).Draw(rt, "batch"), Workers: rapid.IntRange(0, 3).Draw(rt, "readers"),
 		}), want)

@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/fileio"
-	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -25,10 +24,8 @@ const (
 
 // File is an open Parquet file. Safe for concurrent reads.
 type File struct {
-	path    string
-	size    int64
+	*fileformat.Input
 	mem     memory.Allocator
-	in      fileio.File
 	tail    []byte // the end of the file
 	tailOff int64
 	meta    fileMeta
@@ -38,8 +35,7 @@ type File struct {
 	plan    readPlan
 	indexes atomic.Pointer[segment] // page indexes, once asked for
 
-	pages    atomic.Int64
-	requests atomic.Int64
+	pages atomic.Int64
 }
 
 // Open reads the footer of a file of size bytes: one request when it fits the
@@ -48,11 +44,11 @@ func Open(ctx context.Context, fio fileio.FileIO, path string, size int64, mem m
 	if mem == nil {
 		mem = memory.DefaultAllocator
 	}
-	in, err := fio.Open(ctx, path)
+	in, err := fileformat.OpenInput(ctx, fio, path, size, "Parquet")
 	if err != nil {
-		return nil, tarnerr.Trace("opening Parquet file", err, "path", path)
+		return nil, err
 	}
-	f := &File{path: path, size: size, mem: mem, in: in, plan: defaultPlan}
+	f := &File{Input: in, mem: mem, plan: defaultPlan}
 	if err := f.readFooter(ctx); err != nil {
 		in.Close()
 		return nil, err
@@ -60,18 +56,11 @@ func Open(ctx context.Context, fio fileio.FileIO, path string, size int64, mem m
 	return f, nil
 }
 
-func (f *File) corrupt(cause string, kv ...any) error {
-	return tarnerr.New(tarnerr.Corrupt, "opening Parquet file", cause, append([]any{"path", f.path}, kv...)...)
-}
-
 func (f *File) readFooter(ctx context.Context) error {
-	if f.size < 12 {
-		return f.corrupt("file is too short to be Parquet", "size", f.size)
+	if f.Size < 12 {
+		return f.Corrupt("file is too short to be Parquet", "size", f.Size)
 	}
-	if s := f.in.Size(); s < f.size {
-		return f.corrupt("file is shorter than expected", "size", s, "expected", f.size)
-	}
-	n := min(f.size, tailSize)
+	n := min(f.Size, tailSize)
 	if err := f.loadTail(ctx, n); err != nil {
 		return err
 	}
@@ -79,13 +68,13 @@ func (f *File) readFooter(ctx context.Context) error {
 	switch string(end[4:]) {
 	case magic:
 	case magicEncrypted:
-		return tarnerr.New(tarnerr.Unsupported, "opening Parquet file", "encrypted Parquet files cannot be read", "path", f.path)
+		return f.Unsupported("encrypted Parquet files cannot be read")
 	default:
-		return f.corrupt("no Parquet magic at the end", "offset", f.size-4)
+		return f.Corrupt("no Parquet magic at the end", "offset", f.Size-4)
 	}
 	length := int64(binary.LittleEndian.Uint32(end))
-	if length > f.size-12 {
-		return f.corrupt("footer is longer than the file", "length", length)
+	if length > f.Size-12 {
+		return f.Corrupt("footer is longer than the file", "length", length)
 	}
 	if length+8 > int64(len(f.tail)) {
 		if err := f.loadTail(ctx, length+8); err != nil {
@@ -94,48 +83,35 @@ func (f *File) readFooter(ctx context.Context) error {
 	}
 	meta, ok := decodeFooter(f.tail[int64(len(f.tail))-8-length : len(f.tail)-8])
 	if !ok {
-		return f.corrupt("footer cannot be decoded", "offset", f.size-8-length)
+		return f.Corrupt("footer cannot be decoded", "offset", f.Size-8-length)
 	}
 	f.meta = meta
 	return f.checkFooter()
 }
 
 func (f *File) loadTail(ctx context.Context, n int64) error {
-	f.tail, f.tailOff = make([]byte, n), f.size-n
-	return f.readAt(ctx, f.tail, f.tailOff)
-}
-
-// readAt reads all of p, one request.
-func (f *File) readAt(ctx context.Context, p []byte, off int64) error {
-	f.requests.Add(1)
-	n, err := f.in.ReadAt(ctx, p, off)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return tarnerr.Wrap(tarnerr.Corrupt, "reading Parquet file", io.ErrUnexpectedEOF, "path", f.path, "offset", off, "length", len(p))
-	}
-	return tarnerr.Trace("reading Parquet file", err, "path", f.path, "offset", off)
+	f.tail, f.tailOff = make([]byte, n), f.Size-n
+	return f.ReadAt(ctx, f.tail, f.tailOff)
 }
 
 func (f *File) checkFooter() error {
 	if f.meta.encrypted {
-		return tarnerr.New(tarnerr.Unsupported, "opening Parquet file", "encrypted Parquet files cannot be read", "path", f.path)
+		return f.Unsupported("encrypted Parquet files cannot be read")
 	}
 	root, leaves, cause := fileTree(f.meta.schema)
 	if cause != "" {
-		return f.corrupt("schema is broken: " + cause)
+		return f.Corrupt("schema is broken: " + cause)
 	}
 	f.root, f.leaves = root, leaves
 	var rows int64
 	for g := range f.meta.groups {
 		group := &f.meta.groups[g]
 		if group.rows < 0 || rows+group.rows < rows {
-			return f.corrupt("number of rows out of range", "rowGroup", g)
+			return f.Corrupt("number of rows out of range", "rowGroup", g)
 		}
 		rows += group.rows
 		if len(group.columns) != len(leaves) {
-			return f.corrupt("row group does not have the schema's columns", "rowGroup", g)
+			return f.Corrupt("row group does not have the schema's columns", "rowGroup", g)
 		}
 		for i := range group.columns {
 			if err := f.checkChunk(g, &group.columns[i], leaves[i]); err != nil {
@@ -144,7 +120,7 @@ func (f *File) checkFooter() error {
 		}
 	}
 	if rows != f.meta.rows {
-		return f.corrupt("row groups do not add up to the file's rows", "rows", f.meta.rows, "sum", rows)
+		return f.Corrupt("row groups do not add up to the file's rows", "rows", f.meta.rows, "sum", rows)
 	}
 	for _, n := range root.children {
 		f.fields = append(f.fields, n.field())
@@ -154,17 +130,16 @@ func (f *File) checkFooter() error {
 
 func (f *File) checkChunk(g int, c *chunkMeta, n *fileNode) error {
 	if c.encrypted || c.otherFile {
-		return tarnerr.New(tarnerr.Unsupported, "opening Parquet file", "encrypted columns and columns in other files cannot be read",
-			"path", f.path, "column", n.path, "rowGroup", g)
+		return f.Unsupported("encrypted columns and columns in other files cannot be read", "column", n.path, "rowGroup", g)
 	}
 	sp := c.span()
 	switch {
 	case !c.hasMeta || c.typ != n.element.typ:
-		return f.corrupt("column chunk does not match the schema", "column", n.path, "rowGroup", g)
-	case sp.off < 0 || sp.n < 0 || sp.off > f.size || sp.n > f.size-sp.off:
-		return f.corrupt("column chunk lies outside the file", "column", n.path, "rowGroup", g)
+		return f.Corrupt("column chunk does not match the schema", "column", n.path, "rowGroup", g)
+	case sp.off < 0 || sp.n < 0 || sp.off > f.Size || sp.n > f.Size-sp.off:
+		return f.Corrupt("column chunk lies outside the file", "column", n.path, "rowGroup", g)
 	case n.rep == 0 && c.values != f.meta.groups[g].rows:
-		return f.corrupt("column chunk does not have the row group's rows", "column", n.path, "rowGroup", g)
+		return f.Corrupt("column chunk does not have the row group's rows", "column", n.path, "rowGroup", g)
 	}
 	return nil
 }
@@ -187,12 +162,6 @@ func (f *File) RowCount() int64 { return f.meta.rows }
 
 // PagesDecoded is the number of data pages decompressed so far.
 func (f *File) PagesDecoded() int64 { return f.pages.Load() }
-
-// Requests is the number of reads sent to the storage so far.
-func (f *File) Requests() int64 { return f.requests.Load() }
-
-// Close implements [fileformat.File].
-func (f *File) Close() error { return f.in.Close() }
 
 func ctxErr(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

@@ -2,9 +2,7 @@ package parquet
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -18,70 +16,31 @@ import (
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/formattest"
 	"github.com/tarnlake/tarn/types"
 )
 
-// checked is an allocator that must be at zero when the test ends.
-func checked(t testing.TB) memory.Allocator {
-	a := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	t.Cleanup(func() { a.AssertSize(tb{t}, 0) })
-	return a
-}
+const testPath = formattest.Path
 
-type tb struct{ testing.TB }
-
-func field(id int, name, typ string) types.Field {
-	return types.Field{ID: id, Name: name, Type: types.MustParse(typ)}
-}
+var (
+	checked   = formattest.Checked
+	field     = formattest.Field
+	eachBatch = formattest.EachBatch
+	badInput  = formattest.BadInput
+	lines     = formattest.Lines
+	content   = formattest.Content
+)
 
 // record builds a batch from rows of values.
 func record(t testing.TB, alloc memory.Allocator, fields []types.Field, rows [][]types.Value) arrow.RecordBatch {
 	t.Helper()
-	sc, err := types.ArrowSchema(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := array.NewRecordBuilder(alloc, sc)
-	defer b.Release()
-	for _, row := range rows {
-		for i, v := range row {
-			if err := types.AppendValue(b.Field(i), fields[i].Type, v); err != nil {
-				t.Fatalf("column %s, value %v: %v", fields[i].Name, v, err)
-			}
-		}
-	}
-	return b.NewRecordBatch()
+	return formattest.Record(t, alloc, fields, rows...)
 }
-
-const testPath = "/data.parquet"
 
 // write writes batches as a file in memory.
 func write(t testing.TB, fields []types.Field, opts fileformat.WriteOptions, recs ...arrow.RecordBatch) (*mem.FS, fileformat.Summary) {
 	t.Helper()
-	ctx := context.Background()
-	fs := mem.New(mem.Posix)
-	out, err := fs.Create(ctx, testPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := New().NewWriter(out, fields, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, rec := range recs {
-		if err := w.Write(ctx, rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := w.Close(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := fs.Stat(ctx, testPath)
-	if err != nil || info.Size != s.FileSize {
-		t.Fatalf("file of %d bytes, summary says %d: %v", info.Size, s.FileSize, err)
-	}
-	return fs, s
+	return formattest.Write(t, New(), fields, opts, recs...)
 }
 
 func open(t testing.TB, fs fileio.FileIO, alloc memory.Allocator) *File {
@@ -100,31 +59,7 @@ func open(t testing.TB, fs fileio.FileIO, alloc memory.Allocator) *File {
 
 // openBytes opens a file given by its content.
 func openBytes(data []byte, alloc memory.Allocator) (*File, error) {
-	fs := mem.New(mem.Posix)
-	if err := fileio.WriteFile(context.Background(), fs, testPath, data); err != nil {
-		return nil, err
-	}
-	return Open(context.Background(), fs, testPath, int64(len(data)), alloc)
-}
-
-// eachBatch reads all batches; the reader is closed.
-func eachBatch(r batch.Reader, yield func(arrow.RecordBatch) error) error {
-	defer r.Close()
-	for {
-		rec, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if rec.NumRows() == 0 {
-			return errors.New("empty batch")
-		}
-		if err := yield(rec); err != nil {
-			return err
-		}
-	}
+	return Open(context.Background(), formattest.Store(data), testPath, int64(len(data)), alloc)
 }
 
 // rowsOf reads a file as text, one string per row.
@@ -269,13 +204,8 @@ func newRecord(sc *arrow.Schema, cols []arrow.Array) arrow.RecordBatch {
 	return array.NewRecordBatch(sc, cols, n)
 }
 
-func content(t testing.TB, fs fileio.FileIO) []byte {
-	t.Helper()
-	data, err := fileio.ReadFile(context.Background(), fs, testPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 func decimalValue(unscaled int64) types.Value { return decimal128.FromI64(unscaled) }
+
+func columnOf(t testing.TB) batch.Column {
+	return batch.Column{Mem: checked(t), Width: 8, Allowance: new(batch.Allowance)}
+}

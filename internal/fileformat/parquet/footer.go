@@ -126,15 +126,15 @@ func decodeFooter(b []byte) (fileMeta, bool) {
 	c.fields(func(id int16, typ byte) bool {
 		switch {
 		case id == 2 && typ == thriftList:
-			m.schema = listOf(c, thriftStruct, decodeSchemaElement)
+			m.schema = listOf(c, thriftStruct, maxColumns, decodeSchemaElement)
 		case id == 3 && typ == thriftI64:
 			m.rows = c.int64()
 		case id == 4 && typ == thriftList:
-			m.groups = listOf(c, thriftStruct, decodeRowGroup)
+			m.groups = listOf(c, thriftStruct, maxGroups, decodeRowGroup)
 		case id == 6 && typ == thriftBinary:
 			m.createdBy = c.string()
 		case id == 7 && typ == thriftList:
-			m.ordered = listOf(c, thriftStruct, func(c *compact) (typeDefined bool) {
+			m.ordered = listOf(c, thriftStruct, maxColumns, func(c *compact) (typeDefined bool) {
 				c.fields(func(id int16, _ byte) bool {
 					typeDefined = typeDefined || id == 1
 					return false
@@ -304,7 +304,7 @@ func decodeRowGroup(c *compact) rowGroup {
 	c.fields(func(id int16, typ byte) bool {
 		switch {
 		case id == 1 && typ == thriftList:
-			g.columns = listOf(c, thriftStruct, decodeChunk)
+			g.columns = listOf(c, thriftStruct, maxColumns, decodeChunk)
 		case id == 2 && typ == thriftI64:
 			g.bytes = c.int64()
 		case id == 3 && typ == thriftI64:
@@ -342,6 +342,9 @@ func decodeChunk(c *compact) chunkMeta {
 		}
 		return true
 	})
+	if !m.hasMeta && !m.encrypted && !m.otherFile {
+		c.fail()
+	}
 	return m
 }
 
@@ -351,7 +354,7 @@ func decodeChunkMeta(c *compact, m *chunkMeta) {
 		case id == 1 && typ == thriftI32:
 			m.typ = physical(c.int32())
 		case id == 3 && typ == thriftList:
-			m.path = listOf(c, thriftBinary, (*compact).string)
+			m.path = listOf(c, thriftBinary, maxColumns, (*compact).string)
 		case id == 4 && typ == thriftI32:
 			m.codec = c.int32()
 		case id == 5 && typ == thriftI64:

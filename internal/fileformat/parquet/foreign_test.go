@@ -1,8 +1,6 @@
 package parquet
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tarnlake/tarn/internal/fileformat"
-	"github.com/tarnlake/tarn/internal/rowtext"
+	"github.com/tarnlake/tarn/internal/fileformat/formattest"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -75,29 +73,13 @@ func TestReadsFilesOfOthers(t *testing.T) {
 
 func jsonl(t testing.TB, f *File, req fileformat.ReadRequest) []string {
 	t.Helper()
-	r, err := f.Read(context.Background(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	w := rowtext.NewJSONL(&out, req.Columns, false)
-	if err := eachBatch(r, w.Write); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSpace(out.String()), "\n")
+	return formattest.JSONL(t, f, req)
 }
 
 // TestOtherTypes reads columns as types that hold the same values, and expects
 // a refusal by name for those that do not.
 func TestOtherTypes(t *testing.T) {
-	for _, c := range []struct {
-		column, typ string
-		kind        tarnerr.Kind // 0 = reads
-		first       string       // the value of row 1
-	}{
+	formattest.OtherTypes(t, func(t *testing.T) fileformat.File { return testFile(t, "pyarrow-scalars-v1.parquet", checked(t)) }, 1, []formattest.OtherType{
 		{"i8", "INT", 0, "-29"},
 		{"i8", "BIGINT", 0, "-29"},
 		{"i32", "BIGINT", 0, "-1930000000"},
@@ -119,25 +101,5 @@ func TestOtherTypes(t *testing.T) {
 		{"day", "TIMESTAMP(3)", tarnerr.Unsupported, ""},
 		{"i32", "ARRAY<INT>", tarnerr.Unsupported, ""},
 		{"d", "ROW<a INT>", tarnerr.Unsupported, ""},
-	} {
-		t.Run(c.column+" as "+c.typ, func(t *testing.T) {
-			alloc := checked(t)
-			f := testFile(t, "pyarrow-scalars-v1.parquet", alloc)
-			fields := []types.Field{field(1, c.column, c.typ)}
-			r, err := f.Read(context.Background(), fileformat.ReadRequest{Columns: fields})
-			if err == nil {
-				defer r.Close()
-				rec, nextErr := r.Next(context.Background())
-				if err = nextErr; err == nil {
-					if got := types.FormatValue(fields[0].Type, types.ValueAt(fields[0].Type, rec.Column(0), 1)); c.kind != 0 || got != c.first {
-						t.Fatalf("read %s, want %q, kind %v", got, c.first, c.kind)
-					}
-					return
-				}
-			}
-			if c.kind == 0 || tarnerr.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.column) {
-				t.Fatalf("%v, want kind %v naming the column", err, c.kind)
-			}
-		})
-	}
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,12 +126,6 @@ func TestReadsJavasFiles(t *testing.T) {
 			}
 		})
 	}
-}
-
-func lines(b []byte) []string {
-	out := strings.Split(strings.TrimSpace(string(b)), "\n")
-	slices.Sort(out)
-	return out
 }
 
 // TestStatisticsAreJavas compares the summary of a file with what Java's writer

@@ -19,13 +19,17 @@ func (l *leafReader) takeNested(ctx context.Context, n int, keep bool) error {
 				return err
 			}
 		}
-		defs := l.pageDefs[len(l.pageDefs)-l.left:]
+		if len(l.pageDefs) == 0 {
+			if err := l.nextLevels(); err != nil {
+				return err
+			}
+		}
+		defs, reps := l.pageDefs, l.pageReps
 		k := 0
 		if l.node.rep == 0 {
 			k = min(len(defs), n-started)
 			started += k
 		} else {
-			reps := l.pageReps[len(l.pageReps)-l.left:]
 			for ; k < len(reps); k++ {
 				if reps[k] == 0 {
 					if started == n {
@@ -43,8 +47,11 @@ func (l *leafReader) takeNested(ctx context.Context, n int, keep bool) error {
 		if err := l.takeEntries(defs[:k], keep); err != nil {
 			return err
 		}
-		l.left -= k
-		if l.left > 0 || l.node.rep == 0 && started == n {
+		l.pageDefs, l.left = defs[k:], l.left-k
+		if l.node.rep > 0 {
+			l.pageReps = reps[k:]
+		}
+		if k < len(defs) || l.node.rep == 0 && started == n {
 			break
 		}
 	}
@@ -68,6 +75,11 @@ func (l *leafReader) takeEntries(defs []uint8, keep bool) error {
 	if !keep {
 		return l.dec.skip(valid)
 	}
+	// Levels take a byte each, and what grows doubles.
+	if per := max(l.out.Width, 0) + 5; !l.out.Allowance.Fits(int64(max(l.out.N, slots)*per + max(len(l.batchDefs), len(defs))*2)) {
+		return errMemory
+	}
+	l.out.Allowance.Spend(int64(2 * len(defs)))
 	l.batchDefs = append(l.batchDefs, defs...)
 	l.out.Reserve(l.out.N + slots)
 	if valid < slots || l.out.Validity != nil {
@@ -89,41 +101,38 @@ func (l *leafReader) takeEntries(defs []uint8, keep bool) error {
 	return nil
 }
 
-// pageLevels decodes all levels of a page, growing with what there is: a run of
-// a few bytes may claim two thousand million entries.
-func (l *leafReader) pageLevels(n int) error {
-	l.pageDefs, l.pageReps = l.pageDefs[:0], l.pageReps[:0]
-	var ok bool
-	if l.pageDefs, ok = allLevels(l.pageDefs, &l.defs, l.node.def, n); !ok {
+// levelStep is how many levels are decoded at a time: a run of a few bytes may
+// claim two thousand million entries.
+const levelStep = 16 << 10
+
+// nextLevels decodes the next levels of the page.
+func (l *leafReader) nextLevels() error {
+	n := min(l.left, levelStep)
+	l.defBuf = grow(l.defBuf, n)
+	if l.pageDefs = l.defBuf; !readLevels(l.pageDefs, &l.defs, l.node.def) {
 		return errShort
 	}
 	if l.node.rep > 0 {
-		if l.pageReps, ok = allLevels(l.pageReps, &l.reps, l.node.rep, n); !ok {
+		l.repBuf = grow(l.repBuf, n)
+		if l.pageReps = l.repBuf; !readLevels(l.pageReps, &l.reps, l.node.rep) {
 			return errShort
 		}
 	}
 	return nil
 }
 
-// maxLevels bounds the entries of one page of a nested column.
-const maxLevels = 1 << 28
-
-func allLevels(dst []uint8, h *hybrid, top uint8, n int) ([]uint8, bool) {
-	if n > maxLevels {
-		return dst, false
-	}
-	dst = grow(dst, n)
+func readLevels(dst []uint8, h *hybrid, top uint8) bool {
 	if top == 0 {
 		clear(dst)
-		return dst, true
+		return true
 	}
 	if !h.bytes(dst) {
-		return dst, false
+		return false
 	}
 	for _, d := range dst {
 		if d > top {
-			return dst, false
+			return false
 		}
 	}
-	return dst, true
+	return true
 }

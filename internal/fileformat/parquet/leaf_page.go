@@ -88,7 +88,7 @@ func (l *leafReader) dictionaryPage(ctx context.Context, h pageHeader, body int6
 	if h.enc != encPlain && h.enc != encPlainDict {
 		return errEncoding
 	}
-	l.dictBuf = l.buffer(l.dictBuf, int(h.uncompressed))
+	l.dictBuf = l.buffer(l.dictBuf, b, int(h.uncompressed))
 	data, err := decompress(l.chunk.codec, l.dictBuf, b, int(h.uncompressed))
 	if err != nil {
 		return err
@@ -137,11 +137,7 @@ func (l *leafReader) dataPage(ctx context.Context, h pageHeader, body int64) err
 		return pageError("page has more rows than its row group")
 	}
 	l.defs, l.reps = newHybrid(defs, widthOf(l.node.def)), newHybrid(reps, widthOf(l.node.rep))
-	if l.levels {
-		if err := l.pageLevels(n); err != nil {
-			return err
-		}
-	}
+	l.pageDefs, l.pageReps = nil, nil
 	l.left = n
 	return l.dec.page(h.enc, data, n)
 }
@@ -153,7 +149,7 @@ func (l *leafReader) inflate(b []byte, size int) ([]byte, error) {
 		return data, nil
 	}
 	l.file.pages.Add(1)
-	l.inflated = l.buffer(l.inflated, size)
+	l.inflated = l.buffer(l.inflated, b, size)
 	data, err := decompress(l.chunk.codec, l.inflated, b, size)
 	if err != nil || l.chunk.codec == codecNone {
 		return data, err
@@ -167,14 +163,14 @@ func (l *leafReader) inflate(b []byte, size int) ([]byte, error) {
 	return data, nil
 }
 
-// buffer gives buf, or one for it that has room for size bytes. What is not to
-// be trusted grows as it comes.
-func (l *leafReader) buffer(buf []byte, size int) []byte {
+// buffer gives buf, or one for it that has room for the size bytes that src stands
+// for. What is not to be trusted grows as it comes.
+func (l *leafReader) buffer(buf, src []byte, size int) []byte {
 	if l.chunk.codec == codecNone || size > trustedSize {
 		return buf
 	}
 	if l.chunk.codec == codecZstd {
-		size += fileformat.ZstdSlack
+		size = fileformat.ZstdRoom(src, size)
 	}
 	if cap(buf) >= size {
 		return buf

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sort"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -36,8 +34,10 @@ type leafReader struct {
 	kept       *keptPages // that need not be decompressed again
 	keep       bool       // add to kept
 
-	// For nested columns: the levels of the current page, and those of the batch.
+	// For nested columns: the levels of the current page that come next, the
+	// buffers they are in, and the levels of the batch.
 	pageDefs, pageReps   []uint8
+	defBuf, repBuf       []uint8
 	batchDefs, batchReps []uint8
 }
 
@@ -47,8 +47,8 @@ type piece struct {
 	n   int
 }
 
-func newLeafReader(f *File, n *fileNode, dec decoder, width int, levels bool, mem memory.Allocator) *leafReader {
-	return &leafReader{file: f, node: n, dec: dec, levels: levels, anc: n.ancestor, out: batch.Column{Mem: mem, Width: width}}
+func newLeafReader(f *File, n *fileNode, dec decoder, out batch.Column, levels bool) *leafReader {
+	return &leafReader{file: f, node: n, dec: dec, levels: levels, anc: n.ancestor, out: out}
 }
 
 // start begins a row group, of which parts may be loaded and pages inflated.
@@ -108,7 +108,7 @@ func (l *leafReader) place(err error) error {
 	} else if err == errTooLarge {
 		kind = tarnerr.Unsupported
 	}
-	return tarnerr.Wrap(kind, "reading Parquet column", err, "path", l.file.path, "column", l.node.path, "rowGroup", l.group)
+	return tarnerr.Wrap(kind, "reading Parquet column", err, "path", l.file.Path, "column", l.node.path, "rowGroup", l.group)
 }
 
 // seek moves to a row at or after the current one.

@@ -37,7 +37,7 @@ func newNarrowing(t *filter, req fileformat.ReadRequest) (*narrowing, error) {
 	if len(names) == 0 || len(names) == len(req.Columns) {
 		return nil, nil
 	}
-	n := &narrowing{file: t.file, where: where, columns: columnSet{workers: 1}}
+	n := &narrowing{file: t.file, where: where, columns: newColumnSet(1)}
 	var fields []arrow.Field
 	for _, name := range names {
 		c := t.columns[name]
@@ -73,6 +73,9 @@ func (n *narrowing) rows(ctx context.Context, g int, ranges []rowRange, loaded [
 		for from := r.from; from < r.to; {
 			rows := int(min(r.to-from, int64(batchRows)))
 			rec, err := n.columns.decode(ctx, []piece{{from, rows}}, rows)
+			if tooLarge(err) {
+				return ranges, kept, nil // the reader knows what to do about it
+			}
 			if err != nil {
 				return nil, nil, err
 			}

@@ -105,7 +105,7 @@ func decodeOffsetIndex(b []byte) ([]pageLocation, bool) {
 		if id != 1 || typ != thriftList {
 			return false
 		}
-		out = listOf(c, thriftStruct, func(c *compact) (p pageLocation) {
+		out = listOf(c, thriftStruct, maxPages, func(c *compact) (p pageLocation) {
 			c.fields(func(id int16, typ byte) bool {
 				switch {
 				case id == 1 && typ == thriftI64:
@@ -144,11 +144,11 @@ func decodeColumnIndex(b []byte) (columnIndex, bool) {
 				x.nullPages = append(x.nullPages, c.byte() == thriftTrue)
 			}
 		case id == 2 && typ == thriftList:
-			x.min = listOf(c, thriftBinary, (*compact).bytes)
+			x.min = listOf(c, thriftBinary, maxPages, (*compact).bytes)
 		case id == 3 && typ == thriftList:
-			x.max = listOf(c, thriftBinary, (*compact).bytes)
+			x.max = listOf(c, thriftBinary, maxPages, (*compact).bytes)
 		case id == 5 && typ == thriftList:
-			x.nulls = listOf(c, thriftI64, (*compact).int64)
+			x.nulls = listOf(c, thriftI64, maxPages, (*compact).int64)
 		default:
 			return false
 		}

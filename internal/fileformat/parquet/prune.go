@@ -347,7 +347,7 @@ func (f *File) offsetIndex(ctx context.Context, g int, n *fileNode) ([]pageLocat
 		ok = ok && (i == 0 && p.row == 0 || i > 0 && p.row > pages[i-1].row && p.off >= pages[i-1].off+pages[i-1].n)
 	}
 	if !ok {
-		return nil, f.corrupt("offset index cannot be used", "column", n.path, "rowGroup", g)
+		return nil, f.Corrupt("offset index cannot be used", "column", n.path, "rowGroup", g)
 	}
 	return pages, nil
 }
@@ -359,7 +359,7 @@ func (f *File) pageStats(ctx context.Context, g int, n *fileNode) (columnIndex, 
 	}
 	x, ok := decodeColumnIndex(b)
 	if !ok {
-		return x, f.corrupt("column index cannot be decoded", "column", n.path, "rowGroup", g)
+		return x, f.Corrupt("column index cannot be decoded", "column", n.path, "rowGroup", g)
 	}
 	return x, nil
 }
@@ -370,8 +370,8 @@ const maxIndexes = 4 << 20
 // bytes gives a span of the page indexes. They lie together before the footer,
 // so the first one asked for brings all, when they are not too large.
 func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
-	if sp.off < 0 || sp.n < 0 || sp.off > f.size-sp.n {
-		return nil, f.corrupt("page index lies outside the file", "offset", sp.off, "length", sp.n)
+	if sp.off < 0 || sp.n < 0 || sp.off > f.Size-sp.n {
+		return nil, f.Corrupt("page index lies outside the file", "offset", sp.off, "length", sp.n)
 	}
 	if b, ok := (segment{off: f.tailOff, data: f.tail}).view(sp.off, sp.n); ok {
 		return b, nil
@@ -391,9 +391,9 @@ func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
 			}
 		}
 	}
-	if n := f.size - from; n <= maxIndexes {
+	if n := f.Size - from; n <= maxIndexes {
 		s := &segment{off: from, data: make([]byte, n)}
-		if err := f.readAt(ctx, s.data, from); err != nil {
+		if err := f.ReadAt(ctx, s.data, from); err != nil {
 			return nil, err
 		}
 		f.indexes.Store(s)
@@ -401,5 +401,5 @@ func (f *File) bytes(ctx context.Context, sp span) ([]byte, error) {
 		return b, nil
 	}
 	b := make([]byte, sp.n)
-	return b, f.readAt(ctx, b, sp.off)
+	return b, f.ReadAt(ctx, b, sp.off)
 }

@@ -21,6 +21,8 @@ type readNode struct {
 	levels *leafReader // of a group: some leaf below, whose levels tell nulls and lengths
 	kids   []*readNode
 	mem    memory.Allocator
+
+	allowance *batch.Allowance
 }
 
 // readBuilder makes the nodes of one top-level column.
@@ -29,10 +31,12 @@ type readBuilder struct {
 	mem    memory.Allocator
 	nested bool
 	leaves []*leafReader
+
+	allowance *batch.Allowance
 }
 
 func (b *readBuilder) node(n *fileNode, want types.Type, dt arrow.DataType) (*readNode, error) {
-	out := &readNode{dt: dt, file: n, mem: b.mem}
+	out := &readNode{dt: dt, file: n, mem: b.mem, allowance: b.allowance}
 	if n == nil {
 		return out, nil
 	}
@@ -127,7 +131,7 @@ func (b *readBuilder) kid(out *readNode, n *fileNode, want types.Type, dt arrow.
 }
 
 func (b *readBuilder) reader(n *fileNode, dec decoder, width int) *leafReader {
-	l := newLeafReader(b.file, n, dec, width, b.nested, b.mem)
+	l := newLeafReader(b.file, n, dec, batch.Column{Mem: b.mem, Width: width, Allowance: b.allowance}, b.nested)
 	b.leaves = append(b.leaves, l)
 	return l
 }
@@ -144,9 +148,16 @@ func (r *readNode) anyLeaf() *leafReader {
 	return nil
 }
 
+// errNullKey is met in files of writers that declare keys optional: Arrow has no place
+// for such a map.
+var errNullKey = tarnerr.New(tarnerr.Unsupported, "reading map", "keys of maps that are null cannot be read")
+
 // build makes the array of n values from what the leaves below have read.
 func (r *readNode) build(n int) (arrow.ArrayData, error) {
 	if r.file == nil {
+		if !r.spend(int64(n) * batch.SlotBytes(r.dt)) {
+			return nil, errMemory
+		}
 		return batch.Nulls(r.mem, r.dt, n), nil
 	}
 	if r.leaf != nil {
@@ -166,11 +177,23 @@ func (r *readNode) build(n int) (arrow.ArrayData, error) {
 				return nil, err
 			}
 			defer releaseAll(kids)
+			if kids[0].NullN() > 0 {
+				return nil, r.levels.place(errNullKey)
+			}
 			return array.NewData(entries, count, []*memory.Buffer{nil}, kids, 0, 0), nil
 		})
 	default:
 		return r.buildList(n, func(count int) (arrow.ArrayData, error) { return r.kids[0].build(count) })
 	}
+}
+
+// spend takes memory for what no leaf gathers, if there is as much.
+func (r *readNode) spend(n int64) bool {
+	fits := r.allowance.Fits(n)
+	if fits {
+		r.allowance.Spend(n)
+	}
+	return fits
 }
 
 func (r *readNode) buildKids(n int) ([]arrow.ArrayData, error) {
@@ -179,6 +202,9 @@ func (r *readNode) buildKids(n int) ([]arrow.ArrayData, error) {
 		d, err := k.build(n)
 		if err != nil {
 			releaseAll(out)
+			if err == errMemory { // of a member that is not in the file
+				err = r.levels.place(err)
+			}
 			return nil, err
 		}
 		out = append(out, d)
@@ -227,6 +253,9 @@ func (r *readNode) buildStruct(dt *arrow.StructType, n int) (arrow.ArrayData, er
 // buildList makes a list or map whose elements child makes.
 func (r *readNode) buildList(n int, child func(count int) (arrow.ArrayData, error)) (arrow.ArrayData, error) {
 	inner := r.file.children[0] // the repeated node
+	if !r.spend(int64(n) * batch.SlotBytes(r.dt)) {
+		return nil, r.levels.place(errMemory)
+	}
 	bits := newBitmap(r.mem, n)
 	offsets := memory.NewResizableBuffer(r.mem)
 	offsets.Resize((n + 1) * 4)

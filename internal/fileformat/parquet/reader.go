@@ -3,6 +3,7 @@ package parquet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -14,29 +15,26 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-const (
-	defaultBatchRows = 16 << 10
-	// batchBytes is about how large a batch may get before it has fewer rows.
-	batchBytes = 64 << 20
-)
+// fewerTimes is how many times fewer rows are tried after a batch got too large.
+const fewerTimes = 16
 
-// reader reads columns of a file, batch by batch.
-type reader struct {
+// fileReader reads columns of a file, batch by batch.
+type fileReader struct {
 	file      *File
 	columns   columnSet
 	filter    *filter
 	narrowing *narrowing // nil: pages are the finest that is skipped
 	batchRows int
+	numbers   *arrow.Schema // of batches with row numbers; nil: they were not asked for
 
-	loaded []segment                // of the current row group
-	kept   map[*fileNode]*keptPages // likewise
-	rest   rowRange                 // rows asked for of the row groups from the next on
-	group  int                      // the next row group to look at
-	ranges []rowRange               // rows left of the current one
-	rows   int                      // rows of a batch in the current one
-	last   arrow.RecordBatch
-	failed error
-	closed bool
+	loaded []segment                      // of the current row group
+	kept   map[*fileNode]*keptPages       // likewise
+	pages  map[*leafReader][]pageLocation // likewise
+	rest   rowRange                       // rows asked for of the row groups from the next on
+	group  int                            // the next row group to look at
+	before int64                          // rows of the row groups before the current one
+	ranges []rowRange                     // rows left of the current one
+	rows   int                            // rows of a batch in the current one
 }
 
 // columnSet decodes columns of a file side by side.
@@ -45,6 +43,8 @@ type columnSet struct {
 	columns []*readColumn
 	n       int // leaves of the columns
 	workers int
+
+	allowance *batch.Allowance // of a batch
 }
 
 // readColumn is one column of the batches.
@@ -57,30 +57,45 @@ type readColumn struct {
 // Read implements [fileformat.File].
 func (f *File) Read(ctx context.Context, req fileformat.ReadRequest) (batch.Reader, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", f.path)
+		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", f.Path)
 	}
-	r := &reader{file: f, filter: newFilter(f, req.Where, req.Columns), batchRows: req.BatchRows, rest: rowRange{req.From, req.To}}
+	r, err := f.reader(req)
+	if err != nil {
+		return nil, tarnerr.Trace("reading Parquet file", err, "path", f.Path)
+	}
+	sc := r.columns.schema
+	if r.numbers != nil {
+		sc = r.numbers
+	}
+	return fileformat.NewReader(sc, "Parquet", f.Path, r), nil
+}
+
+func (f *File) reader(req fileformat.ReadRequest) (*fileReader, error) {
+	r := &fileReader{file: f, filter: newFilter(f, req.Where, req.Columns), rest: rowRange{req.From, req.To}}
 	if req.To == 0 {
 		r.rest.to = f.meta.rows
 	}
 	if req.From < 0 || r.rest.from > r.rest.to || r.rest.to > f.meta.rows {
-		return nil, tarnerr.New(tarnerr.Invalid, "reading Parquet file", "rows that the file does not have", "path", f.path, "from", req.From, "to", req.To, "rows", f.meta.rows)
-	}
-	if r.batchRows <= 0 {
-		r.batchRows = defaultBatchRows
+		return nil, tarnerr.New(tarnerr.Invalid, "reading Parquet file", "rows that the file does not have", "from", req.From, "to", req.To, "rows", f.meta.rows)
 	}
 	var err error
 	if r.columns, err = f.columnSet(req.Columns, req.Workers); err != nil {
-		return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
+		return nil, err
 	}
-	if r.narrowing, err = newNarrowing(r.filter, req); err != nil {
-		return nil, tarnerr.Trace("reading Parquet file", err, "path", f.path)
+	r.batchRows = fileformat.BatchRows(r.columns.schema, req.BatchRows)
+	if req.Numbers {
+		r.numbers = fileformat.Numbered(r.columns.schema)
 	}
-	return r, nil
+	r.narrowing, err = newNarrowing(r.filter, req)
+	return r, err
+}
+
+func newColumnSet(workers int) columnSet {
+	return columnSet{workers: max(workers, 1), allowance: new(batch.Allowance)}
 }
 
 func (f *File) columnSet(fields []types.Field, workers int) (columnSet, error) {
-	s := columnSet{workers: max(workers, 1)}
+	s := newColumnSet(workers)
 	var err error
 	if s.schema, err = types.ArrowSchema(fields); err != nil {
 		return s, err
@@ -99,7 +114,7 @@ func (f *File) columnSet(fields []types.Field, workers int) (columnSet, error) {
 
 // add adds the column of node n, all null when n is nil.
 func (s *columnSet) add(f *File, n *fileNode, want types.Type, dt arrow.DataType) error {
-	b := readBuilder{file: f, mem: f.mem, nested: n != nil && n.leaf < 0}
+	b := readBuilder{file: f, mem: f.mem, allowance: s.allowance, nested: n != nil && n.leaf < 0}
 	node, err := b.node(n, want, dt)
 	if err != nil {
 		return err
@@ -112,43 +127,16 @@ func (s *columnSet) add(f *File, n *fileNode, want types.Type, dt arrow.DataType
 	return nil
 }
 
-// Schema implements [batch.Reader].
-func (r *reader) Schema() *arrow.Schema { return r.columns.schema }
-
-// Next implements [batch.Reader].
-func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	if r.closed {
-		return nil, tarnerr.New(tarnerr.Closed, "reading Parquet file", "reader is closed", "path", r.file.path)
-	}
-	if r.failed != nil {
-		return nil, r.failed
-	}
-	r.drop()
-	rec, err := r.next(ctx)
-	if err != nil {
-		r.failed = err
-		return nil, err
-	}
-	r.last = rec
-	return rec, nil
-}
-
-func (r *reader) drop() {
-	if r.last != nil {
-		r.last.Release()
-		r.last = nil
-	}
-}
-
-func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, tarnerr.Wrap(tarnerr.Closed, "reading Parquet file", err, "path", r.file.path)
-	}
+// Decode implements [fileformat.Decoder].
+func (r *fileReader) Decode(ctx context.Context) (arrow.RecordBatch, error) {
 	for len(r.ranges) == 0 {
 		if r.group == len(r.file.meta.groups) {
 			return nil, io.EOF
 		}
 		rows := r.file.meta.groups[r.group].rows
+		if r.group > 0 {
+			r.before += r.file.meta.groups[r.group-1].rows
+		}
 		part := rowRange{max(r.rest.from, 0), min(r.rest.to, rows)}
 		if err := r.openGroup(ctx, r.group, part); err != nil {
 			return nil, err
@@ -156,22 +144,59 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 		r.rest = rowRange{r.rest.from - rows, r.rest.to - rows}
 		r.group++
 	}
-	var pieces []piece
-	left := r.rows
-	for left > 0 && len(r.ranges) > 0 {
+	pieces, rows := r.take()
+	rec, err := r.columns.decode(ctx, pieces, rows)
+	for rows > 1 && tooLarge(err) {
+		r.again(pieces, max(1, rows/fewerTimes))
+		pieces, rows = r.take()
+		rec, err = r.columns.decode(ctx, pieces, rows)
+	}
+	if err != nil || r.numbers == nil {
+		return rec, err
+	}
+	runs := make([]fileformat.Run, len(pieces))
+	for i, p := range pieces {
+		runs[i] = fileformat.Run{From: r.before + p.row, Rows: p.n}
+	}
+	return fileformat.WithNumbers(r.file.mem, r.numbers, rec, runs...), nil
+}
+
+// take gives the rows of the next batch.
+func (r *fileReader) take() (pieces []piece, rows int) {
+	for rows < r.rows && len(r.ranges) > 0 {
 		first := &r.ranges[0]
-		n := int(min(first.to-first.from, int64(left)))
+		n := int(min(first.to-first.from, int64(r.rows-rows)))
 		pieces = append(pieces, piece{first.from, n})
-		left -= n
+		rows += n
 		if first.from += int64(n); first.from == first.to {
 			r.ranges = r.ranges[1:]
 		}
 	}
-	return r.columns.decode(ctx, pieces, r.rows-left)
+	return pieces, rows
 }
 
+// again begins the row group anew, of which rows were taken that are too many
+// for a batch.
+func (r *fileReader) again(taken []piece, rows int) {
+	r.rows, r.batchRows = rows, rows
+	var ranges []rowRange
+	for _, p := range taken {
+		ranges = append(ranges, rowRange{p.row, p.row + int64(p.n)})
+	}
+	if n := len(ranges); len(r.ranges) > 0 && r.ranges[0].from == ranges[n-1].to {
+		r.ranges[0].from = ranges[n-1].from
+		ranges = ranges[:n-1]
+	}
+	r.ranges = append(ranges, r.ranges...)
+	for l := range r.columns.leaves {
+		l.start(r.group-1, r.loaded, r.pages[l], r.kept[l.node])
+	}
+}
+
+func tooLarge(err error) bool { return errors.Is(err, errTooLarge) || errors.Is(err, errMemory) }
+
 // openGroup decides what to read of a part of a row group and starts reading it.
-func (r *reader) openGroup(ctx context.Context, g int, part rowRange) error {
+func (r *fileReader) openGroup(ctx context.Context, g int, part rowRange) error {
 	r.recycle()
 	group := &r.file.meta.groups[g]
 	if part.from >= part.to || !r.filter.group(g) {
@@ -210,16 +235,16 @@ func (r *reader) openGroup(ctx context.Context, g int, part rowRange) error {
 		size += group.columns[l.node.leaf].uncompressed
 		l.start(g, r.loaded, pages[l], r.kept[l.node])
 	}
-	r.ranges, r.rows = ranges, r.batchRows
+	r.ranges, r.rows, r.pages = ranges, r.batchRows, pages
 	if per := size / group.rows; per > 0 {
-		r.rows = int(min(int64(r.rows), max(1, batchBytes/per)))
+		r.rows = int(min(int64(r.rows), max(1, fileformat.BatchBytes/per)))
 	}
 	return nil
 }
 
 // wanted is where columns of a row group have the rows of ranges, and what the
 // offset index says of their pages.
-func (r *reader) wanted(ctx context.Context, g int, columns *columnSet, ranges []rowRange) (spans []span, pages map[*leafReader][]pageLocation, err error) {
+func (r *fileReader) wanted(ctx context.Context, g int, columns *columnSet, ranges []rowRange) (spans []span, pages map[*leafReader][]pageLocation, err error) {
 	group := &r.file.meta.groups[g]
 	whole := ranges[0] == rowRange{0, group.rows}
 	pages = map[*leafReader][]pageLocation{}
@@ -245,7 +270,7 @@ const narrowFirst = 256 << 10
 
 // narrow gives the parts of ranges that hold the rows that match. Spans are
 // those of all columns wanted.
-func (r *reader) narrow(ctx context.Context, g int, ranges []rowRange, spans []span) ([]rowRange, error) {
+func (r *fileReader) narrow(ctx context.Context, g int, ranges []rowRange, spans []span) ([]rowRange, error) {
 	own, pages, err := r.wanted(ctx, g, &r.narrowing.columns, ranges)
 	if err != nil {
 		return nil, err
@@ -262,7 +287,7 @@ func (r *reader) narrow(ctx context.Context, g int, ranges []rowRange, spans []s
 
 // load reads what of the spans is not loaded yet. It reports false when that is
 // too much to be held at once.
-func (r *reader) load(ctx context.Context, spans []span) (bool, error) {
+func (r *fileReader) load(ctx context.Context, spans []span) (bool, error) {
 	spans = slices.DeleteFunc(spans, func(sp span) bool {
 		return slices.ContainsFunc(r.loaded, func(s segment) bool { _, ok := s.view(sp.off, sp.n); return ok })
 	})
@@ -273,12 +298,12 @@ func (r *reader) load(ctx context.Context, spans []span) (bool, error) {
 }
 
 // recycle gives the buffers of a row group back, of which all rows are read.
-func (r *reader) recycle() {
+func (r *fileReader) recycle() {
 	giveAll(r.loaded)
 	for _, k := range r.kept {
 		k.give()
 	}
-	r.loaded, r.kept = nil, nil
+	r.loaded, r.kept, r.pages = nil, nil, nil
 }
 
 // wantedSpans are the dictionary and the pages that hold the ranges, or the
@@ -321,6 +346,7 @@ func (s *columnSet) leaves(yield func(*leafReader) bool) {
 
 // decode reads the pieces of every column, side by side.
 func (s *columnSet) decode(ctx context.Context, pieces []piece, rows int) (arrow.RecordBatch, error) {
+	s.allowance.Begin(rows == 1)
 	work := func(i int) error {
 		c := s.columns[i]
 		for _, l := range c.leaves {
@@ -373,16 +399,10 @@ func (s *columnSet) close() {
 	}
 }
 
-// Close implements [batch.Reader].
-func (r *reader) Close() error {
-	if r.closed {
-		return nil
-	}
-	r.closed = true
-	r.drop()
+// Release implements [fileformat.Decoder].
+func (r *fileReader) Release() {
 	r.columns.close()
 	r.recycle()
-	return nil
 }
 
 // stop ends what the reader of a leaf has under way.

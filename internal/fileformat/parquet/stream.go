@@ -109,7 +109,7 @@ func (s *stream) advance(ctx context.Context, off, n int64) error {
 		more := min(max(missing, s.window), s.end-from)
 		whole := batch.TakeBuffer(len(cur.data) + int(more))
 		copy(whole, cur.data)
-		if err := s.file.readAt(ctx, whole[len(cur.data):], from); err != nil {
+		if err := s.file.ReadAt(ctx, whole[len(cur.data):], from); err != nil {
 			return err
 		}
 		if cur.buffer != nil {
@@ -148,7 +148,7 @@ func (s *stream) readAhead(ctx context.Context, from int64) {
 	go func() {
 		buffer := batch.TakeBuffer(headroom + int(n))
 		out := fetched{segment: segment{from, buffer[headroom:], buffer}}
-		out.err = f.readAt(ctx, out.data, from)
+		out.err = f.ReadAt(ctx, out.data, from)
 		next <- out
 	}()
 }
@@ -206,7 +206,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		b := batch.TakeBuffer(int(p.n))
 		out[i] = segment{p.off, b, b}
 	}
-	if err := batch.SideBySide(gatherParts, len(out), func(i int) error { return f.readAt(ctx, out[i].data, out[i].off) }); err != nil {
+	if err := batch.SideBySide(gatherParts, len(out), func(i int) error { return f.ReadAt(ctx, out[i].data, out[i].off) }); err != nil {
 		giveAll(out)
 		return nil, err
 	}

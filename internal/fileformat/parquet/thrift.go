@@ -183,8 +183,20 @@ func (c *compact) skipElement(typ byte, depth int) {
 	c.skip(typ, depth)
 }
 
-func listOf[T any](c *compact, typ byte, element func(*compact) T) []T {
+// Bounds of lists: in memory an element takes many times the bytes that can stand
+// for it. No real file comes near them.
+const (
+	maxColumns = 1 << 17
+	maxGroups  = 1 << 20
+	maxPages   = 1 << 24
+)
+
+func listOf[T any](c *compact, typ byte, most int, element func(*compact) T) []T {
 	n, t := c.list()
+	if n > most {
+		c.fail()
+		return nil
+	}
 	if t != typ {
 		for range n {
 			c.skipElement(t, 1)
