@@ -217,6 +217,7 @@ func (o *Options) check(r *reader) error {
 		{"read.batch-size", o.ReadBatchSize > 0, "it must be at least 1"},
 		{"source.split.target-size", o.SplitTargetSize > 0, "it must be at least 1"},
 		{"write-buffer-size", o.WriteBufferSize > 0, "it must be at least 1"},
+		{"sort-spill-threshold", o.Spill.Threshold >= 2 || !r.set("sort-spill-threshold"), "it must be at least 2"},
 		{"manifest.target-file-size", o.ManifestTargetSize > 0, "it must be at least 1"},
 		{"target-file-size", o.targetFileSize > 0 || !r.set("target-file-size"), "it must be at least 1"},
 		{"commit.max-retries", o.CommitMaxRetries >= 0, "it must not be negative"},

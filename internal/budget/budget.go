@@ -3,26 +3,39 @@ package budget
 import (
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 
+	"github.com/tarnlake/tarn/internal/invariants"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
 // Budget is a number of bytes shared by everyone in a process. Those who wait
 // are served in order. Safe for concurrent use.
+//
+// There are two kinds of holders. Most go on by themselves until they give back
+// what they hold, or give it back when they are asked to. A reader goes on only
+// when its consumer asks for more, who may be waiting for memory meanwhile. So
+// readers together have half of the budget at most, and of the other half nobody
+// ever waits for a reader: then everybody is served in the end.
 type Budget struct {
 	limit int64
+	// readers lets readers in, as many as have room in their half; nil in itself.
+	readers *Budget
 
 	mu      sync.Mutex
 	used    int64
+	reading int64 // of used, what readers hold
 	peak    int64
 	waiters list.List // of *waiter
 	reclaim func(context.Context) bool
+	caches  []func(bytes int64) bool
 }
 
 type waiter struct {
-	n     int64
-	ready chan struct{}
+	n      int64 // what it wants, and at the end has
+	reader bool
+	ready  chan struct{}
 }
 
 func (w *waiter) served() bool {
@@ -35,7 +48,9 @@ func (w *waiter) served() bool {
 }
 
 // New returns a budget of so many bytes.
-func New(bytes int64) *Budget { return &Budget{limit: bytes} }
+func New(bytes int64) *Budget {
+	return &Budget{limit: bytes, readers: &Budget{limit: bytes / 2}}
+}
 
 // OnWait sets what is asked for memory when someone has to wait: f makes a holder
 // give some back and reports whether one did. It is called side by side, by those
@@ -46,7 +61,25 @@ func (b *Budget) OnWait(f func(context.Context) bool) {
 	b.reclaim = f
 }
 
-// Contended reports that someone waits.
+// OnShortage adds a cache. f gives up about so many bytes, which are kept for speed
+// alone, and reports whether it gave any; it is called side by side, without a lock,
+// and must not wait.
+func (b *Budget) OnShortage(f func(bytes int64) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.caches = append(b.caches, f)
+}
+
+// Shed makes a cache give up about n bytes and reports whether one did: for those
+// who would rather have that memory than wait or spill.
+func (b *Budget) Shed(n int64) bool {
+	b.mu.Lock()
+	caches := b.caches
+	b.mu.Unlock()
+	return slices.ContainsFunc(caches, func(f func(int64) bool) bool { return f(n) })
+}
+
+// Contended reports that someone waits for what others than readers hold.
 func (b *Budget) Contended() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,15 +105,38 @@ func (b *Budget) Peak() int64 {
 }
 
 // Reserve takes n bytes, waiting until they are free. It fails when ctx ends
-// (Unavailable) and when n is more than the whole budget (Invalid).
+// (Unavailable) and when n is more than the whole budget (Invalid). Where n is more
+// than half of the budget and readers are in the way, it takes what they leave,
+// which is half of it at least: Size tells.
 //
 // Whoever waits should hold nothing that others wait for; one who can spill
 // instead uses TryReserve or TryGrow.
 func (b *Budget) Reserve(ctx context.Context, n int64) (*Reservation, error) {
-	if err := b.take(ctx, n, 0); err != nil {
+	got, err := b.take(ctx, n, 0)
+	if err != nil {
 		return nil, err
 	}
-	return &Reservation{b: b, n: n}, nil
+	return &Reservation{b: b, n: got}, nil
+}
+
+// ReserveReader takes n bytes for a reader, at most half of the budget, waiting for
+// other readers and whoever else holds too much. It fails when ctx ends (Unavailable).
+// It tells how many it took; release gives them back, once, and may be called again.
+func (b *Budget) ReserveReader(ctx context.Context, n int64) (taken int64, release func(), err error) {
+	if taken, err = b.readers.take(ctx, min(n, b.readers.limit), 0); err != nil {
+		return 0, nil, err
+	}
+	if err := b.wait(ctx, &waiter{n: taken, reader: true, ready: make(chan struct{})}); err != nil {
+		b.readers.charge(-taken)
+		return 0, nil, err
+	}
+	return taken, sync.OnceFunc(func() {
+		b.mu.Lock()
+		b.add(-taken, true)
+		b.serve()
+		b.mu.Unlock()
+		b.readers.charge(-taken)
+	}), nil
 }
 
 // TryReserve takes n bytes when they are free now and nobody waits.
@@ -91,28 +147,36 @@ func (b *Budget) TryReserve(n int64) (*Reservation, bool) {
 	return &Reservation{b: b, n: n}, true
 }
 
-// take waits for n bytes on top of held ones.
-func (b *Budget) take(ctx context.Context, n, held int64) error {
-	const op = "reserving memory"
+// take waits for n bytes on top of held ones and tells how many there are.
+func (b *Budget) take(ctx context.Context, n, held int64) (int64, error) {
 	if err := checkSize(n); err != nil {
-		return err
+		return 0, err
 	}
 	if n > b.limit-held {
-		return tarnerr.New(tarnerr.Invalid, op, "more than the whole memory budget", "bytes", n+held, "budget", b.limit).
+		return 0, tarnerr.New(tarnerr.Invalid, reserving, "more than the whole memory budget", "bytes", n+held, "budget", b.limit).
 			WithHint("Raise the memory setting (Config.Memory, --memory) or use smaller rows and batches.")
 	}
-	b.mu.Lock()
-	if b.fits(n) {
-		b.add(n)
-		b.mu.Unlock()
-		return nil
-	}
 	w := &waiter{n: n, ready: make(chan struct{})}
+	if err := b.wait(ctx, w); err != nil {
+		return 0, err
+	}
+	return w.n, nil
+}
+
+const reserving = "reserving memory"
+
+// wait queues w until it is served.
+func (b *Budget) wait(ctx context.Context, w *waiter) error {
+	b.mu.Lock()
 	e := b.waiters.PushBack(w)
+	b.serve()
 	reclaim := b.reclaim
 	b.mu.Unlock()
 
-	for reclaim != nil && !w.served() && reclaim(ctx) {
+	for !w.served() && (b.Shed(w.n) || reclaim != nil && reclaim(ctx)) {
+	}
+	if w.served() {
+		return nil
 	}
 	select {
 	case <-w.ready:
@@ -120,15 +184,14 @@ func (b *Budget) take(ctx context.Context, n, held int64) error {
 	case <-ctx.Done():
 	}
 	b.mu.Lock()
-	select {
-	case <-w.ready: // served at the same moment: hand it on
-		b.used -= n
-	default:
+	if w.served() { // at the same moment: hand it on
+		b.add(-w.n, w.reader)
+	} else {
 		b.waiters.Remove(e)
 	}
 	b.serve()
 	b.mu.Unlock()
-	return tarnerr.Wrap(tarnerr.Unavailable, op, ctx.Err(), "bytes", n, "used", b.Used(), "budget", b.limit)
+	return tarnerr.Wrap(tarnerr.Unavailable, reserving, ctx.Err(), "bytes", w.n, "used", b.Used(), "budget", b.limit)
 }
 
 func (b *Budget) tryTake(n int64) bool {
@@ -137,10 +200,10 @@ func (b *Budget) tryTake(n int64) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.fits(n) {
+	if b.waiters.Len() > 0 || n > b.limit-b.used {
 		return false
 	}
-	b.add(n)
+	b.add(n, false)
 	return true
 }
 
@@ -148,36 +211,61 @@ func (b *Budget) tryTake(n int64) bool {
 func (b *Budget) charge(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.add(n)
+	b.add(n, false)
 	if n < 0 {
 		b.serve()
 	}
 }
 
-func (b *Budget) fits(n int64) bool { return b.waiters.Len() == 0 && n <= b.limit-b.used }
-
-func (b *Budget) add(n int64) {
-	b.used += n
+func (b *Budget) add(n int64, reader bool) {
+	if b.used += n; reader {
+		b.reading += n
+	}
 	b.peak = max(b.peak, b.used)
+	invariants.Check(b.used >= 0 && b.reading >= 0, "INV-MEMORY-1", "%d bytes are held, %d by readers", b.used, b.reading)
 }
 
 // serve gives free bytes to those who wait, in order. A large request at the
-// front holds back smaller ones behind it, so that it is served at all.
+// front holds back smaller ones behind it, so that it is served at all; but
+// readers do not hold back what others have a right to.
 func (b *Budget) serve() {
-	for e := b.waiters.Front(); e != nil; e = b.waiters.Front() {
+	readers := false
+	var next *list.Element
+	for e := b.waiters.Front(); e != nil; e = next {
+		next = e.Next()
 		w := e.Value.(*waiter)
-		if w.n > b.limit-b.used {
+		n, ok := b.grant(w, readers)
+		switch {
+		case ok:
+			b.waiters.Remove(e)
+			b.add(n, w.reader)
+			w.n = n
+			close(w.ready)
+		case !w.reader:
 			return
+		default:
+			readers = true
 		}
-		b.waiters.Remove(e)
-		b.add(w.n)
-		close(w.ready)
 	}
+}
+
+// grant is what one who waits may have now; readers says that some wait before it.
+func (b *Budget) grant(w *waiter, readers bool) (n int64, ok bool) {
+	free, others := b.limit-b.used, b.used-b.reading
+	switch {
+	case w.n <= free && !readers:
+		return w.n, true
+	case w.reader:
+		return 0, false
+	case w.n <= b.limit/2:
+		return w.n, w.n <= b.limit/2-others
+	}
+	return min(w.n, free), others == 0 // but for readers nobody is in the way
 }
 
 func checkSize(n int64) error {
 	if n < 0 {
-		return tarnerr.New(tarnerr.Internal, "reserving memory", "negative size", "bytes", n)
+		return tarnerr.New(tarnerr.Internal, reserving, "negative size", "bytes", n)
 	}
 	return nil
 }

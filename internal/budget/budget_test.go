@@ -208,3 +208,174 @@ func TestAllocatorCounts(t *testing.T) {
 		t.Errorf("used %d after Free", b.Used())
 	}
 }
+
+// What caches hold is taken first, also for those who do not wait.
+func TestCachesGiveUp(t *testing.T) {
+	b := New(100)
+	kept, _ := b.Reserve(t.Context(), 60)
+	b.OnShortage(func(int64) bool { return false })
+	b.OnShortage(func(n int64) bool {
+		if kept.Size() == 0 {
+			return false
+		}
+		kept.Shrink(n)
+		return true
+	})
+	b.OnWait(func(context.Context) bool {
+		t.Error("somebody is asked before the caches are")
+		return false
+	})
+	if r, err := b.Reserve(t.Context(), 70); err != nil || kept.Size() != 0 {
+		t.Fatalf("%v, %d are kept", err, kept.Size())
+	} else {
+		r.Release()
+	}
+	kept.Grow(t.Context(), 90)
+	if _, ok := b.TryReserve(20); ok {
+		t.Error("more than there is")
+	}
+	if !b.Shed(20) {
+		t.Error("nothing was given up")
+	}
+	if _, ok := b.TryReserve(20); !ok || kept.Size() != 70 {
+		t.Errorf("%d are kept", kept.Size())
+	}
+}
+
+// Readers together have half of the budget, in the order they came; the other half
+// is free at once for whoever is no reader.
+func TestReadersHaveHalf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(101)
+		n, first, err := b.ReserveReader(t.Context(), 1000)
+		if err != nil || n != 50 || b.Used() != 50 {
+			t.Fatalf("%v, used %d", err, b.Used())
+		}
+		var second func()
+		go func() { _, second, _ = b.ReserveReader(t.Context(), 20) }()
+		synctest.Wait()
+		if second != nil {
+			t.Fatal("readers have more than half")
+		}
+		if b.Contended() {
+			t.Error("nobody but a reader could make room for it")
+		}
+		for range 3 { // however many readers wait
+			r, err := b.Reserve(t.Context(), 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Release()
+		}
+		first()
+		first()
+		synctest.Wait()
+		if second == nil || b.Used() != 20 {
+			t.Fatalf("the next reader does not get on: used %d", b.Used())
+		}
+		second()
+		if b.Used() != 0 {
+			t.Errorf("used %d", b.Used())
+		}
+	})
+}
+
+// A reader waits for others that hold what is in its half too, and so do those who
+// come after it and want more than their own half.
+func TestReadersWaitInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		held, _ := b.Reserve(t.Context(), 80)
+		var reading func()
+		go func() { _, reading, _ = b.ReserveReader(t.Context(), 30) }()
+		synctest.Wait()
+		if reading != nil || !b.Contended() {
+			t.Fatalf("used %d, contended %v", b.Used(), b.Contended())
+		}
+		var late *Reservation
+		go func() { late, _ = b.Reserve(t.Context(), 15) }()
+		synctest.Wait()
+		if late != nil {
+			t.Error("one with more than half overtook a reader")
+		}
+		held.Shrink(50) // 30 are left: 15 more are of their half
+		synctest.Wait()
+		if reading == nil || late == nil || b.Used() != 75 {
+			t.Fatalf("used %d", b.Used())
+		}
+		held.Release()
+		late.Release()
+		reading()
+		if b.Used() != 0 {
+			t.Errorf("used %d", b.Used())
+		}
+	})
+}
+
+// Who wants more than half does not wait for readers: it takes what they leave, but
+// not before the others are done.
+func TestMoreThanHalfBesideReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		_, reading, _ := b.ReserveReader(t.Context(), 40)
+		small, _ := b.Reserve(t.Context(), 1)
+		var large, next *Reservation
+		go func() { large, _ = b.Reserve(t.Context(), 90) }()
+		synctest.Wait()
+		go func() { next, _ = b.Reserve(t.Context(), 2) }()
+		synctest.Wait()
+		if large != nil || next != nil {
+			t.Error("served before its turn")
+		}
+		small.Release()
+		synctest.Wait()
+		if large == nil || large.Size() != 60 || next != nil || b.Used() != 100 {
+			t.Fatalf("%v, used %d", large, b.Used())
+		}
+		reading()
+		synctest.Wait()
+		if next == nil {
+			t.Fatal("the next one waits for nobody")
+		}
+		next.Release()
+		large.Release()
+		if r, err := b.Reserve(t.Context(), 90); err != nil || r.Size() != 90 {
+			t.Errorf("without readers: %v, %v", r, err)
+		}
+	})
+}
+
+// Consumers of readers that wait for memory themselves, many at a time, all get on;
+// so does who gives up.
+func TestConsumersOfReadersGetOn(t *testing.T) {
+	b := New(1000)
+	var all sync.WaitGroup
+	for i := range int64(12) {
+		all.Go(func() {
+			for j := range int64(50) {
+				ctx, cancel := context.WithCancel(t.Context())
+				if (i+j)%7 == 0 {
+					go cancel()
+				}
+				_, release, err := b.ReserveReader(ctx, 100+(i*j*37)%600)
+				for k := int64(0); err == nil && k < 3; k++ {
+					var r *Reservation
+					if r, err = b.Reserve(ctx, 1+(i*j*k*61)%900); err == nil {
+						r.Release()
+					}
+				}
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				if release != nil {
+					release()
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if b.Used() != 0 || b.readers.Used() != 0 || b.Peak() > 1000 || b.Contended() {
+		t.Errorf("used %d, by readers %d, peak %d", b.Used(), b.readers.Used(), b.Peak())
+	}
+}

@@ -15,11 +15,9 @@ func (r *Reservation) Size() int64 { return r.n }
 // counts against the budget, so holders that all grow can wait for each other:
 // prefer TryGrow and spill.
 func (r *Reservation) Grow(ctx context.Context, n int64) error {
-	if err := r.b.take(ctx, n, r.n); err != nil {
-		return err
-	}
-	r.n += n
-	return nil
+	got, err := r.b.take(ctx, n, r.n)
+	r.n += got
+	return err
 }
 
 // TryGrow takes n more bytes when they are free now and nobody waits.

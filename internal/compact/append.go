@@ -42,7 +42,7 @@ func (r *Rewriter) join(ctx context.Context, b Bucket, files []*datafile.Meta) (
 	if err != nil {
 		return Result{}, err
 	}
-	release, err := r.reserve(ctx, []lsm.Section{{files}}, spec)
+	_, release, err := r.reserve(ctx, []lsm.Section{{files}}, spec)
 	if err != nil {
 		return Result{}, err
 	}

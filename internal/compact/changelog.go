@@ -151,12 +151,14 @@ func (r *Rewriter) tellMoved(ctx context.Context, t *Task, files []*datafile.Met
 	if err != nil {
 		return nil, err
 	}
-	release, err := r.reserve(ctx, sections, spec)
+	most, release, err := r.reserve(ctx, sections, spec)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	out, err := r.tell(ctx, t, sections, nil, 1)
+	own := *t
+	own.most = most
+	out, err := r.tell(ctx, &own, sections, nil, 1)
 	return out.changelog, err
 }
 
@@ -182,14 +184,13 @@ func (w *teller) section(ctx context.Context, s lsm.Section) error {
 	if byAge, ok := s.ByAge(); ok {
 		runs, cfg.Ranked = byAge, true
 	}
-	in := make([]batch.Reader, len(runs))
-	level := make([]*leveled, len(runs))
-	for i, files := range runs {
-		level[i] = w.r.leveled(w.dir, files, len(runs), w.workers)
-		in[i] = level[i]
+	set := w.r.runs(w.dir, runs, cfg, true, w.t.most, w.workers)
+	in, err := set.Readers(ctx)
+	if err != nil {
+		return err
 	}
-	tr := merge.NewTrace(cfg, in, func(run int) int32 { return level[run].level })
-	err := w.all(ctx, tr)
+	tr := merge.NewTrace(cfg, in, set.Level)
+	err = w.all(ctx, tr)
 	if e := tr.Close(); err == nil {
 		err = e
 	}
@@ -275,25 +276,6 @@ func (w *rowWriter) write(ctx context.Context, rec arrow.RecordBatch) error {
 		return err
 	}
 	return w.r.cfg.Pace.spend(ctx, w.out.Written()-before)
-}
-
-// leveled reads the files of a run and says of which level the last batch is.
-type leveled struct {
-	batch.Reader
-	level int32
-}
-
-func (r *Rewriter) leveled(dir string, files lsm.Run, among, workers int) *leveled {
-	l := &leveled{}
-	open := make([]func(context.Context) (batch.Reader, error), len(files))
-	for i, f := range files {
-		open[i] = func(ctx context.Context) (batch.Reader, error) {
-			l.level = f.Level
-			return r.source.Open(ctx, dir, f, r.runRequest(among, workers))
-		}
-	}
-	l.Reader = batch.Chain(r.schema, open...)
-	return l
 }
 
 // changelogSpec is what changelog files of a level look like.

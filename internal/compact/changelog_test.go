@@ -334,7 +334,7 @@ func (f *fixture) sums(r *Rewriter, files []*datafile.Meta) map[int64]int64 {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	in := r.merged(f.dir(), sections, false, 1)
+	in := r.merged(f.dir(), sections, false, 0, 1)
 	defer in.Close()
 	out := map[int64]int64{}
 	for {

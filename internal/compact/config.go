@@ -12,11 +12,12 @@ import (
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
 )
 
-// Config is the table whose files are rewritten. Everything but Budget, Mem,
+// Config is the table whose files are rewritten. Everything but Budget, Spill, Mem,
 // Workers, Pace, Listener and Progress must be given.
 type Config struct {
 	Table   string // full name, for events and errors
@@ -30,7 +31,10 @@ type Config struct {
 	SchemaByID func(ctx context.Context, id int64) (*schema.Schema, error)
 	Env        env.Env
 	Budget     *budget.Budget // nil = unlimited
-	Mem        memory.Allocator
+	// Spill takes sorted runs that do not fit what a merge has of Budget; nil = they are
+	// read all at once.
+	Spill *spill.Store
+	Mem   memory.Allocator
 	// Workers is how much one rewrite does side by side; 0 and 1 = one thing at a time.
 	Workers int
 	// Pace slows all rewrites down; nil = full speed.

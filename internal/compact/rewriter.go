@@ -16,6 +16,7 @@ import (
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -35,6 +36,7 @@ type Rewriter struct {
 	merge    merge.Config
 	producer *producer // nil: compactions produce no changelog
 
+	codec             *spill.Codec // of runs that are spilled
 	mu                sync.Mutex
 	specs, changelogs map[int]*run.FileSpec // by level
 }
@@ -47,7 +49,7 @@ func New(cfg Config) (*Rewriter, error) {
 	}
 	cfg.Workers = max(1, cfg.Workers)
 	r := &Rewriter{
-		cfg: cfg, names: layout.NewNamer(cfg.Env), specs: map[int]*run.FileSpec{}, changelogs: map[int]*run.FileSpec{},
+		cfg: cfg, codec: spill.NewCodec(cfg.Options.Spill.Compression, cfg.Options.Spill.ZstdLevel), names: layout.NewNamer(cfg.Env), specs: map[int]*run.FileSpec{}, changelogs: map[int]*run.FileSpec{},
 		source: &run.Source{FileIO: cfg.FileIO, Format: cfg.Format, Schema: cfg.SchemaByID, Table: cfg.Schema, Mem: cfg.Mem},
 	}
 	if cfg.Schema.HasPrimaryKey() {
@@ -76,6 +78,8 @@ type Task struct {
 	// Below are the bucket's files that lie deeper than the output ([Below]), where
 	// tables that look up old rows find them.
 	Below []*datafile.Meta
+
+	most int64 // bytes to read in, 0 = any
 }
 
 // Rewrite carries out a unit: its sections side by side. It waits for memory; the

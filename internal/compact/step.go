@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fanin"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
@@ -29,11 +30,12 @@ const (
 
 // step merges sections, one after the other, into one sorted run.
 func (r *Rewriter) step(ctx context.Context, t Task, sections []lsm.Section, spec *run.FileSpec, workers int) (Result, error) {
-	release, err := r.reserve(ctx, sections, spec)
+	most, release, err := r.reserve(ctx, sections, spec)
 	if err != nil {
 		return Result{}, err
 	}
 	defer release()
+	t.most = most
 	files := filesOf(sections)
 	if r.producer.tells(&t, files) {
 		out, err := r.tell(ctx, &t, sections, spec, workers)
@@ -48,7 +50,7 @@ func (r *Rewriter) step(ctx context.Context, t Task, sections []lsm.Section, spe
 	own.Encoding.Workers = workers
 	out := run.NewRollingWriter(&own, dir, 0)
 	var res Result
-	res.After, err = r.write(ctx, r.merged(dir, sections, !t.DropDeletes, workers), out, asm, workers)
+	res.After, err = r.write(ctx, r.merged(dir, sections, !t.DropDeletes, most, workers), out, asm, workers)
 	if err != nil {
 		return Result{}, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
 	}
@@ -110,30 +112,45 @@ func (r *Rewriter) copy(ctx context.Context, in batch.Reader, out *run.RollingWr
 	}
 }
 
-// merged reads sections one after the other, each key once.
-func (r *Rewriter) merged(dir string, sections []lsm.Section, keepDeletes bool, workers int) batch.Reader {
+// merged reads sections one after the other, each key once, in so much memory.
+func (r *Rewriter) merged(dir string, sections []lsm.Section, keepDeletes bool, most int64, workers int) batch.Reader {
 	open := make([]func(context.Context) (batch.Reader, error), len(sections))
 	for i, section := range sections {
-		open[i] = func(context.Context) (batch.Reader, error) {
+		open[i] = func(ctx context.Context) (batch.Reader, error) {
 			cfg := r.merge
 			cfg.KeepDeletes, cfg.BatchRows, cfg.Mem = keepDeletes, outputRows, batch.Recycled(r.cfg.Mem)
 			runs := section
 			if byAge, ok := section.ByAge(); ok {
 				runs, cfg.Ranked = byAge, true
 			}
-			in := make([]batch.Reader, len(runs))
-			level := make([]*leveled, len(runs))
-			for j, files := range runs {
-				level[j] = r.leveled(dir, files, len(runs), workers)
-				in[j] = level[j]
-			}
+			var set *fanin.Set
 			if r.producer != nil && r.producer.lookup && r.merge.Engine != merge.FirstRow {
-				cfg.Level = func(run int) int32 { return level[run].level }
+				cfg.Level = func(run int) int32 { return set.Level(run) }
+			}
+			set = r.runs(dir, runs, cfg, false, most, workers)
+			in, err := set.Readers(ctx)
+			if err != nil {
+				return nil, err
 			}
 			return merge.NewReader(cfg, in), nil
 		}
 	}
 	return batch.Chain(r.schema, open...)
+}
+
+// runs prepares sorted runs for a merge in so much memory.
+func (r *Rewriter) runs(dir string, runs lsm.Section, cfg merge.Config, trace bool, most int64, workers int) *fanin.Set {
+	all := make([]fanin.Run, len(runs))
+	for i, files := range runs {
+		for _, f := range files {
+			all[i] = append(all[i], fanin.Part{Bytes: f.FileSize, Level: f.Level, Open: func(ctx context.Context) (batch.Reader, error) {
+				return r.source.Open(ctx, dir, f, r.runRequest(len(runs), workers))
+			}})
+		}
+	}
+	return fanin.New(fanin.Limits{
+		Store: r.cfg.Spill, Codec: r.codec, Memory: most, Runs: r.cfg.Options.Spill.Threshold, Mem: batch.Recycled(r.cfg.Mem),
+	}, cfg, r.schema, trace, all)
 }
 
 // runRequest reads files of a run, one of several merged.
@@ -172,35 +189,33 @@ func (a *assembler) assemble(rec arrow.RecordBatch) arrow.RecordBatch {
 	return array.NewRecordBatch(a.schema, cols, rec.NumRows())
 }
 
-// What a merge holds at most, as far as it can be told beforehand: of each file
-// being read decoded batches and the pages behind them, and the encoded row group
-// being written.
+// What a merge holds at most, as far as it can be told beforehand, beside the files it
+// reads: what is merged, and the encoded row group being written.
 const (
-	perRun   = 4 << 20
 	perMerge = 2 << 20
-	blowUp   = 4 // decoded bytes for a byte of a file
 	// perFile is the most a file being written holds, encoded and not.
 	perFile = 128<<20 + holdBytes
 )
 
 // reserve takes the memory of one merge of sections after each other, all of the
-// budget when it needs more.
-func (r *Rewriter) reserve(ctx context.Context, sections []lsm.Section, spec *run.FileSpec) (release func(), err error) {
+// budget when it needs more, and says how much of it there is to read in.
+func (r *Rewriter) reserve(ctx context.Context, sections []lsm.Section, spec *run.FileSpec) (most int64, release func(), err error) {
 	b := r.cfg.Budget
 	if b == nil {
-		return func() {}, nil
+		return 0, func() {}, nil
 	}
 	var reading, total int64
 	for _, s := range sections {
 		var widest int64
 		for _, files := range s {
-			widest += min(blowUp*largest(files), perRun)
+			widest += fanin.Cost(largest(files))
 		}
 		reading, total = max(reading, widest), total+size(s.Files())
 	}
-	held, err := b.Reserve(ctx, min(perMerge+reading+min(2*total, spec.TargetSize, perFile), b.Limit()))
+	rest := perMerge + min(2*total, spec.TargetSize, perFile)
+	held, err := b.Reserve(ctx, min(reading+rest, b.Limit()))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return held.Release, nil
+	return max(held.Size()-rest, held.Size()/2), held.Release, nil
 }

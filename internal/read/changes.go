@@ -38,15 +38,15 @@ func (s *scan) openStreaming(dir string, sp *split.Split) (batch.Reader, error) 
 
 // openReplaced reads what an overwrite took away as retractions, then what it
 // put there, each side merged.
-func (s *scan) openReplaced(dir string, sp *split.Split) (batch.Reader, error) {
+func (s *scan) openReplaced(dir string, sp *split.Split, most int64) (batch.Reader, error) {
 	return batch.Chain(s.out, func(context.Context) (batch.Reader, error) {
-		r, err := s.openMerge(dir, sp.Change.Before)
+		r, err := s.openMerge(dir, sp.Change.Before, most)
 		if err != nil || !s.kind {
 			return r, err
 		}
 		return &reversed{Reader: r, mem: s.mem}, nil
 	}, func(context.Context) (batch.Reader, error) {
-		return s.openMerge(dir, sp.Files)
+		return s.openMerge(dir, sp.Files, most)
 	}), nil
 }
 

@@ -16,16 +16,16 @@ import (
 
 // openDiff compares two states of a bucket. All columns count, so that all are
 // read; the predicate filters what is found.
-func (s *scan) openDiff(dir string, sp *split.Split) (batch.Reader, error) {
+func (s *scan) openDiff(dir string, sp *split.Split, most int64) (batch.Reader, error) {
 	whole, err := newScan(s.cfg, Request{Where: s.onKeys, Kind: true})
 	if err != nil {
 		return nil, err
 	}
-	before, err := whole.openMerge(dir, sp.Change.Before)
+	before, err := whole.openMerge(dir, sp.Change.Before, most/2)
 	if err != nil {
 		return nil, err
 	}
-	after, err := whole.openMerge(dir, sp.Files)
+	after, err := whole.openMerge(dir, sp.Files, most/2)
 	if err != nil {
 		before.Close()
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tarnlake/tarn/internal/fanin"
 	"github.com/tarnlake/tarn/internal/split"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -65,12 +66,12 @@ func (p *parallel) work(ctx context.Context) {
 }
 
 func (p *parallel) read(ctx context.Context, sp *split.Split) error {
-	release, err := p.scan.reserve(ctx, sp)
+	most, release, err := p.scan.reserve(ctx, sp)
 	if err != nil {
 		return err
 	}
 	defer release()
-	r, err := p.scan.open(sp)
+	r, err := p.scan.open(sp, most)
 	if err != nil {
 		return err
 	}
@@ -158,15 +159,15 @@ func (p *parallel) Close() error {
 const (
 	perFile  = 4 << 20
 	perSplit = 2 << 20
-	blowUp   = 4 // decoded bytes for a byte of a file
 )
 
-// reserve takes the memory a split will need, waiting for others to end. A split
-// that alone needs more than the whole budget gets the whole budget.
-func (s *scan) reserve(ctx context.Context, sp *split.Split) (release func(), err error) {
+// reserve takes the memory a split will need, waiting for others to end, and says how
+// much of it there is for its files. A split that alone needs more than readers may
+// have gets all of that.
+func (s *scan) reserve(ctx context.Context, sp *split.Split) (most int64, release func(), err error) {
 	b := s.cfg.Budget
 	if b == nil {
-		return func() {}, nil
+		return 0, func() {}, nil
 	}
 	need := int64(perSplit)
 	if sp.RawConvertible {
@@ -177,12 +178,12 @@ func (s *scan) reserve(ctx context.Context, sp *split.Split) (release func(), er
 			files = slices.Concat(files, sp.Change.Before)
 		}
 		for _, f := range files {
-			need += min(blowUp*f.FileSize, perFile)
+			need += fanin.Cost(f.FileSize)
 		}
 	}
-	held, err := b.Reserve(ctx, min(need, b.Limit()))
+	taken, release, err := b.ReserveReader(ctx, need)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return held.Release, nil
+	return max(taken-perSplit, taken/2), release, nil
 }

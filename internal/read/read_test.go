@@ -367,20 +367,32 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// TestBudgetBoundsSplitsSideBySide: with room for one split, four workers read one at a time.
+// TestBudgetBoundsSplitsSideBySide: with room for one split, four workers read one at a
+// time, and their consumer has memory meanwhile.
 func TestBudgetBoundsSplitsSideBySide(t *testing.T) {
 	f, splits := appendFixture(t, 5, 10)
 	defer f.mem.AssertSize(t, 0)
 	cfg := f.config(t, nil)
-	cfg.Budget = budget.New(7 << 20)
-	r, err := Open(context.Background(), cfg, Request{Workers: 4}, splits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := rowsOf(t, r); len(got) != 50 {
-		t.Errorf("%d rows", len(got))
-	}
-	if peak := cfg.Budget.Peak(); peak > 7<<20 {
-		t.Errorf("%d bytes reserved at once", peak)
+	for workers, half := range map[int]int64{1: 2 << 20, 4: 7 << 20} {
+		b := budget.New(2 * half)
+		cfg.Budget = b
+		r, err := Open(t.Context(), cfg, Request{Workers: workers}, splits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		held, err := b.Reserve(t.Context(), half)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rowsOf(t, r); len(got) != 40 {
+			t.Errorf("%d more rows", len(got))
+		}
+		held.Release()
+		if peak := b.Peak(); peak > 2*half || b.Used() != 0 {
+			t.Errorf("%d bytes reserved at once, %d at the end", peak, b.Used())
+		}
 	}
 }

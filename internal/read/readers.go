@@ -47,12 +47,12 @@ func (o *ordered) Next(ctx context.Context) (arrow.RecordBatch, error) {
 			if len(o.splits) == 0 {
 				return nil, io.EOF
 			}
-			release, err := o.scan.reserve(ctx, o.splits[0])
+			most, release, err := o.scan.reserve(ctx, o.splits[0])
 			if err != nil {
 				return nil, err
 			}
 			o.release = release
-			if o.cur, err = o.scan.open(o.splits[0]); err != nil {
+			if o.cur, err = o.scan.open(o.splits[0], most); err != nil {
 				return nil, err
 			}
 			o.splits = o.splits[1:]

@@ -13,6 +13,7 @@ import (
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/internal/split"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
@@ -30,6 +31,9 @@ type Config struct {
 	Options option.Options
 	// Budget bounds the memory of splits read side by side; nil is unlimited.
 	Budget *budget.Budget
+	// Spill takes runs that do not fit what a split may hold of Budget; nil = they are
+	// read all at once.
+	Spill *spill.Store
 }
 
 // Request says what to return of the rows of some splits.
@@ -97,6 +101,7 @@ type scan struct {
 	values   []types.Field
 	keyTypes []types.Type
 	merge    merge.Config // but for the system columns and the output
+	codec    *spill.Codec // of what is spilled
 	rules    *merge.Rules
 	lowest   bool // of rows above level 0 the lowest alone counts, see [merge.Config]
 }
@@ -152,6 +157,7 @@ func (s *scan) prepareMerge(table *schema.Schema) error {
 	if s.rules, err = merge.NewRules(table, &s.cfg.Options); err != nil {
 		return err
 	}
+	s.codec = spill.NewCodec(o.Spill.Compression, o.Spill.ZstdLevel)
 	s.lowest = o.Changelog.Lookup && s.rules.Engine != merge.FirstRow
 	keys := table.Select(table.TrimmedPrimaryKeys())
 	sequence := table.Select(o.SequenceFields)

@@ -10,6 +10,7 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fanin"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
@@ -18,8 +19,9 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// open reads one split: its live rows that match, with the columns wanted.
-func (s *scan) open(sp *split.Split) (batch.Reader, error) {
+// open reads one split: its live rows that match, with the columns wanted. Most is
+// the memory its files may take, 0 = any.
+func (s *scan) open(sp *split.Split, most int64) (batch.Reader, error) {
 	match, err := s.matches(sp.Partition)
 	if err != nil {
 		return nil, err
@@ -34,13 +36,13 @@ func (s *scan) open(sp *split.Split) (batch.Reader, error) {
 	dir := s.cfg.Layout.BucketDir(partition, sp.Bucket)
 	switch {
 	case sp.Change != nil && sp.Streaming:
-		return s.openReplaced(dir, sp)
+		return s.openReplaced(dir, sp, most)
 	case sp.Change != nil:
-		return s.openDiff(dir, sp)
+		return s.openDiff(dir, sp, most)
 	case sp.Streaming:
 		return s.openStreaming(dir, sp)
 	case s.cfg.Files.Table.HasPrimaryKey() && !sp.RawConvertible:
-		return s.openMerge(dir, sp.Files)
+		return s.openMerge(dir, sp.Files, most)
 	}
 	return s.openRaw(dir, sp)
 }
@@ -83,7 +85,11 @@ func (s *scan) openRaw(dir string, sp *split.Split) (batch.Reader, error) {
 					return nil, err
 				}
 				rows.merge.Schema, rows.merge.Output = s.rawSchema, columns(0, len(s.raw))
-				return merge.NewReader(rows.merge, []batch.Reader{s.openRun(dir, lsm.Run{f}, rows, part, s.where, 1, new(int32))}), nil
+				file, err := s.cfg.Files.Open(ctx, dir, f, s.request(rows.fields, part, s.where, 1))
+				if err != nil {
+					return nil, err
+				}
+				return merge.NewReader(rows.merge, []batch.Reader{file}), nil
 			})
 			continue
 		}
@@ -107,7 +113,7 @@ func columns(from, n int) []int {
 // so that the whole predicate may skip parts of its files; where runs overlap
 // only what it says of keys may, or an old version of a row would come to light
 // (INV-PLAN-1).
-func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, error) {
+func (s *scan) openMerge(dir string, files []*datafile.Meta, most int64) (batch.Reader, error) {
 	sections, err := lsm.Sections(files, s.keyTypes)
 	if err != nil {
 		return nil, err
@@ -118,20 +124,27 @@ func (s *scan) openMerge(dir string, files []*datafile.Meta) (batch.Reader, erro
 		if len(section) == 1 {
 			where = s.where
 		}
-		open = append(open, func(context.Context) (batch.Reader, error) {
+		open = append(open, func(ctx context.Context) (batch.Reader, error) {
 			rows, err := s.mergeRows(section)
 			if err != nil {
 				return nil, err
 			}
-			runs := make([]batch.Reader, len(section))
-			level := make([]int32, len(section))
+			runs := make([]fanin.Run, len(section))
 			for i, r := range rows.runs {
-				runs[i] = s.openRun(dir, r, rows, split.Part{}, where, len(section), &level[i])
+				runs[i] = s.run(dir, r, rows, where, len(section))
 			}
+			var set *fanin.Set
 			if s.lowest {
-				rows.merge.Level = func(run int) int32 { return level[run] }
+				rows.merge.Level = func(run int) int32 { return set.Level(run) }
 			}
-			return merge.NewReader(rows.merge, runs), nil
+			set = fanin.New(fanin.Limits{
+				Store: s.cfg.Spill, Codec: s.codec, Memory: most, Runs: s.cfg.Options.Spill.Threshold, Mem: batch.Recycled(s.cfg.Files.Mem),
+			}, rows.merge, rows.schema, false, runs)
+			in, err := set.Readers(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return merge.NewReader(rows.merge, in), nil
 		})
 	}
 	return newFinish(s, batch.Chain(s.merge.Schema, open...), s.kind), nil
@@ -171,23 +184,20 @@ func (s *scan) mergeRows(section lsm.Section) (rows mergeRows, err error) {
 	return rows, s.rules.Apply(&rows.merge, rows.fields)
 }
 
-// openRun reads the files of a sorted run, one of several merged, as merge rows,
-// one after the other. Part is of a run of one file. level is that of the file the
-// last batch is of.
-func (s *scan) openRun(dir string, files lsm.Run, rows mergeRows, part split.Part, where *expr.Bound, among int, level *int32) batch.Reader {
-	req := s.request(rows.fields, part, where, among)
+// run is a sorted run, one of several merged, read as merge rows.
+func (s *scan) run(dir string, files lsm.Run, rows mergeRows, where *expr.Bound, among int) fanin.Run {
+	req := s.request(rows.fields, split.Part{}, where, among)
 	if among > 1 {
 		// A merge copies what it returns: these rows nobody else sees.
 		req.Mem = batch.Recycled(s.cfg.Files.Mem)
 	}
-	open := make([]opener, len(files))
+	out := make(fanin.Run, len(files))
 	for i, f := range files {
-		open[i] = func(ctx context.Context) (batch.Reader, error) {
-			*level = f.Level
+		out[i] = fanin.Part{Bytes: f.FileSize, Level: f.Level, Open: func(ctx context.Context) (batch.Reader, error) {
 			return s.cfg.Files.Open(ctx, dir, f, req)
-		}
+		}}
 	}
-	return batch.Chain(rows.schema, open...)
+	return out
 }
 
 const (

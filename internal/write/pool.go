@@ -58,6 +58,9 @@ func (p *Pool) grow(ctx context.Context, w *Writer, n int64, own func(context.Co
 				break
 			}
 		}
+		if p.budget.Shed(n) {
+			continue
+		}
 		gave, err := p.evict(ctx, w)
 		if err == nil && !gave {
 			gave, err = own(ctx)

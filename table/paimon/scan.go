@@ -184,7 +184,7 @@ func (v *view) read(ctx context.Context, scan table.Scan, splits []*split.Split)
 		Files: &run.Source{
 			FileIO: c.FileIO, Format: formats.ByName, Schema: v.schemas.Get, Table: v.schema, Mem: c.Alloc,
 		},
-		Layout: v.place, Options: v.options, Budget: c.Budget,
+		Layout: v.place, Options: v.options, Budget: c.Budget, Spill: c.Spill,
 	}, read.Request{
 		Columns: scan.Columns, Where: v.where, Limit: scan.Limit, Kind: scan.Kind, Workers: workers,
 	}, splits)
