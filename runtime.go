@@ -20,6 +20,7 @@ import (
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/internal/write"
@@ -95,6 +96,7 @@ type Runtime struct {
 	// of Config.Memory is not part of the budget that others reserve from.
 	metadata *layer.Store
 	commits  *commit.Groups
+	formats  *formats.Set
 	closed   atomic.Bool
 }
 
@@ -131,7 +133,7 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 		c.Env = env.Real()
 	}
 	share := min(cfg.Memory/16, 32<<20)
-	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory - share), metadata: layer.NewStore(share), commits: commit.NewGroups()}
+	rt := &Runtime{cfg: cfg, events: c.Listener, memory: budget.New(cfg.Memory - share), metadata: layer.NewStore(share), commits: commit.NewGroups(), formats: formats.NewSet()}
 	rt.writers = write.NewPool(rt.memory, cfg.Workers)
 	if cfg.SpillDir != "" {
 		rt.temporary = spill.OpenStore(cfg.SpillDir, c.Env)
@@ -175,6 +177,7 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 		Spill:     rt.temporary,
 		Events:    rt.events,
 		Workers:   rt.cfg.Workers,
+		Formats:   rt.formats,
 		Groups:    rt.commits,
 		Publisher: rt.publisher(cached),
 		Keep:      commitlog.Keep{Count: rt.cfg.History.Commits, AgeMillis: rt.cfg.History.Age.Milliseconds()},

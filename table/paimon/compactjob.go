@@ -8,7 +8,6 @@ import (
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/compact"
 	"github.com/tarnlake/tarn/internal/datafile"
-	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -33,7 +32,7 @@ func (c *compaction) rewriter(workers int, progress func(int64)) (*compact.Rewri
 	t := c.table
 	return compact.New(compact.Config{
 		Table: t.name.String(), FileIO: t.components.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
-		Format: formats.ByName, SchemaByID: t.schemas.Get, Env: t.components.Env, Budget: t.components.Budget, Spill: t.components.Spill, Mem: t.components.Alloc,
+		Format: t.components.Formats.ByName, SchemaByID: t.schemas.Get, Env: t.components.Env, Budget: t.components.Budget, Spill: t.components.Spill, Mem: t.components.Alloc,
 		Workers: workers, Pace: c.pace, Listener: t.components.Events, Progress: progress,
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/internal/write"
@@ -16,7 +17,7 @@ import (
 )
 
 // Components are what tables of one catalog share. All but Pool, Spill, Events,
-// Groups, Publisher and Keep must be set.
+// Formats, Groups, Publisher and Keep must be set.
 type Components struct {
 	FileIO fileio.FileIO
 	Env    env.Env
@@ -28,6 +29,8 @@ type Components struct {
 	Spill   *spill.Store
 	Events  *event.Listener
 	Workers int // work done side by side
+	// Formats keep what data files have in common; nil = those of one Table alone.
+	Formats *formats.Set
 	// Groups let commits of all tables of a process to one and the same table queue
 	// up; nil = those through one Table.
 	Groups *commit.Groups

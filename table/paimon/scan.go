@@ -6,7 +6,6 @@ import (
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/batch"
-	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/read"
 	"github.com/tarnlake/tarn/internal/run"
@@ -182,7 +181,7 @@ func (v *view) read(ctx context.Context, scan table.Scan, splits []*split.Split)
 	}
 	r, err := read.Open(ctx, read.Config{
 		Files: &run.Source{
-			FileIO: c.FileIO, Format: formats.ByName, Schema: v.schemas.Get, Table: v.schema, Mem: c.Alloc,
+			FileIO: c.FileIO, Format: c.Formats.ByName, Schema: v.schemas.Get, Table: v.schema, Mem: c.Alloc,
 		},
 		Layout: v.place, Options: v.options, Budget: c.Budget, Spill: c.Spill,
 	}, read.Request{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
@@ -48,6 +49,9 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 	t := &Table{components: c, name: name, place: layout.Table{Dir: dir, Branch: name.Branch}}
 	if c.Groups == nil {
 		t.components.Groups = &commit.Groups{}
+	}
+	if c.Formats == nil {
+		t.components.Formats = formats.NewSet()
 	}
 	t.snapshots = snapshot.NewStore(c.FileIO, t.place).WithEnv(c.Env)
 	t.schemas = schema.NewStore(c.FileIO, t.place.BranchDir(), c.Env)

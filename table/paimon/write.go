@@ -9,7 +9,6 @@ import (
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/internal/compact"
 	"github.com/tarnlake/tarn/internal/fileformat"
-	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
@@ -46,7 +45,7 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 	if err := w.committer.Prove(ctx); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
-	format, err := formats.ByName(t.options.FormatAt(0))
+	format, err := t.components.Formats.ByName(t.options.FormatAt(0))
 	if err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
@@ -71,7 +70,7 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 	}
 	var changelog fileformat.Format
 	if t.options.Changelog.Producer == "input" && opts.Overwrite == nil {
-		if changelog, err = formats.ByName(t.options.ChangelogFormatAt(0)); err != nil {
+		if changelog, err = t.components.Formats.ByName(t.options.ChangelogFormatAt(0)); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", t.name)
 		}
 	}
@@ -94,7 +93,7 @@ func (t *Table) compactor(opts table.WriteOptions, c Components) (*compact.Rewri
 	}
 	return compact.New(compact.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
-		Format: formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Mem: c.Alloc,
+		Format: c.Formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Mem: c.Alloc,
 		Workers: c.Workers, Listener: c.Events,
 	})
 }
