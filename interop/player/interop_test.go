@@ -37,7 +37,7 @@ func (itself) Check(ctx context.Context, warehouse, name string) (*interop.Check
 			if err != nil {
 				return err
 			}
-			lines, err := scan(ctx, t, table.Scan{SnapshotID: s.ID})
+			lines, err := Lines(ctx, t, table.Scan{SnapshotID: s.ID})
 			if err != nil {
 				return fmt.Errorf("snapshot %d: %w", s.ID, err)
 			}
@@ -57,7 +57,7 @@ func (itself) Read(ctx context.Context, q interop.Query) (*interop.Rows, error) 
 				return err
 			}
 		}
-		rows.Lines, err = scan(ctx, t, s)
+		rows.Lines, err = Lines(ctx, t, s)
 		rows.Count = int64(len(rows.Lines))
 		return err
 	})
@@ -79,19 +79,6 @@ func open(ctx context.Context, warehouse, name string, use func(table.Table) err
 		return err
 	}
 	return use(t)
-}
-
-func scan(ctx context.Context, t table.Table, s table.Scan) ([]string, error) {
-	fields := t.Schema().Fields
-	if s.Columns != nil {
-		fields = t.Schema().Select(s.Columns)
-	}
-	r, err := t.Scan(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return canonicalLines(ctx, fields, r)
 }
 
 func implementations(t *testing.T) (*interop.Judge, *interop.Python) {

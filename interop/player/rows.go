@@ -12,6 +12,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/rowtext"
+	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
@@ -61,31 +62,83 @@ func hasVariant(t types.Type) bool {
 		slices.ContainsFunc(t.Fields, func(f types.Field) bool { return hasVariant(f.Type) })
 }
 
-// canonicalLines reads all rows as canonical lines, sorted by their bytes.
-func canonicalLines(ctx context.Context, fields []types.Field, rows reader) ([]string, error) {
+// Lines scans a table and returns its rows as canonical lines, sorted by their bytes.
+func Lines(ctx context.Context, t table.Table, s table.Scan) ([]string, error) {
+	fields := t.Schema().Fields
+	if s.Columns != nil {
+		fields = t.Schema().Select(s.Columns)
+	}
+	r, err := t.Scan(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return canonicalLines(ctx, fields, r)
+}
+
+// Changes follows a table from its first changes up to snapshot to and returns what
+// changed as canonical lines in their order, each with its kind.
+func Changes(ctx context.Context, t table.Table, to int64) ([]string, error) {
+	f, err := t.Follow(ctx, table.FollowOptions{From: table.Start{Mode: table.StartEarliest}, To: to, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	var text strings.Builder
-	out := rowtext.NewJSONL(&text, fields, false)
+	out := rowtext.NewJSONL(&text, t.Schema().Fields, true)
 	for {
-		rec, err := rows.Next(ctx)
+		changes, err := f.Next(ctx)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := out.Write(rec); err != nil {
+		if err := writeAll(ctx, out, changes.Rows); err != nil {
 			return nil, err
 		}
 	}
 	if err := out.Flush(); err != nil {
 		return nil, err
 	}
-	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
-	if text.Len() == 0 {
-		lines = nil
+	return splitLines(text.String()), nil
+}
+
+// canonicalLines reads all rows as canonical lines, sorted by their bytes.
+func canonicalLines(ctx context.Context, fields []types.Field, rows reader) ([]string, error) {
+	var text strings.Builder
+	out := rowtext.NewJSONL(&text, fields, false)
+	if err := writeAll(ctx, out, rows); err != nil {
+		return nil, err
 	}
+	if err := out.Flush(); err != nil {
+		return nil, err
+	}
+	lines := splitLines(text.String())
 	slices.Sort(lines)
 	return lines, nil
+}
+
+func writeAll(ctx context.Context, out rowtext.Writer, rows reader) error {
+	for {
+		rec, err := rows.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.Write(rec); err != nil {
+			return err
+		}
+	}
+}
+
+func splitLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 type reader interface {
