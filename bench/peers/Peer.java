@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
@@ -30,9 +31,13 @@ import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.sink.StreamTableCommit;
+import org.apache.paimon.table.sink.StreamTableWrite;
+import org.apache.paimon.table.sink.StreamWriteBuilder;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
+import org.apache.paimon.table.source.StreamTableScan;
 import org.apache.paimon.table.source.TableRead;
 import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypes;
@@ -40,7 +45,8 @@ import org.apache.paimon.types.DataTypes;
 /**
  * Java Paimon as a contestant: java Peer.java WORKLOAD SIZE DIR DATA [key=value ...], with the
  * workloads and output of tarnbench, and "build", which makes the tables that all read: mor (one
- * full level and five level-0 runs), comp (the same compacted) and tiny.
+ * full level and five level-0 runs), comp (the same compacted) and tiny; "build-engines" makes the
+ * like of mor for other merge engines; "changes" reads the changelog of a table.
  */
 public final class Peer {
     static final String[] NAMES = {"id", "seq", "status", "amount", "qty", "price", "note", "ts", "d", "flag"};
@@ -73,9 +79,12 @@ public final class Peer {
         }
         switch (args[0]) {
             case "build" -> build();
+            case "build-engines" -> buildEngines();
             case "ingest" -> ingest();
             case "scan" -> scan();
             case "lookup" -> lookup();
+            case "compact" -> compact();
+            case "changes" -> changes();
             case "tiny-read" -> tinyRead();
             default -> throw new IllegalArgumentException(args[0]);
         }
@@ -138,7 +147,7 @@ public final class Peer {
         return catalog().getTable(Identifier.create("b", name));
     }
 
-    static Table create(String name, boolean keyed, String bucket, boolean writeOnly) throws Exception {
+    static Table create(String name, boolean keyed, String bucket, Map<String, String> options) throws Exception {
         Catalog c = catalog();
         Identifier id = Identifier.create("b", name);
         c.dropTable(id, true);
@@ -149,9 +158,7 @@ public final class Peer {
         if (keyed) {
             s.primaryKey("id");
         }
-        if (writeOnly) {
-            s.option("write-only", "true");
-        }
+        options.forEach(s::option);
         c.createTable(id, s.build(), false);
         return c.getTable(id);
     }
@@ -176,16 +183,8 @@ public final class Peer {
 
     static void build() throws Exception {
         for (String name : List.of("mor", "comp")) {
-            Table t = create(name, true, "2", false);
-            Table writeOnly = t.copy(Map.of("write-only", "true"));
-            int step = (int) Math.min(size, 500_000);
-            for (long f = 0; f < size; f += step) {
-                commit(writeOnly, rows(10_000_000_000L + f, (int) Math.min(step, size - f), 0, 10_000_000_000L), 2);
-            }
-            commit(t, null, 2);
-            for (int u = 0; u < 5; u++) {
-                commit(writeOnly, rows(20_000_000_000L + u * (size / 10), (int) (size / 10), size, 0), 2);
-            }
+            Table t = create(name, true, "2", Map.of());
+            layered(t, rows -> {});
             if (name.equals("comp")) {
                 commit(t, null, 2);
             }
@@ -197,23 +196,114 @@ public final class Peer {
             }
             Files.write(Path.of(dir, name + ".files"), files);
         }
-        commit(create("tiny", true, "1", false), rows(0, 100, 0, 0), 1);
+        commit(create("tiny", true, "1", Map.of()), rows(0, 100, 0, 0), 1);
     }
 
-    static void ingest() throws Exception {
-        boolean keyed = text("pk", "true").equals("true");
-        for (int it = 0; it < number("iters", 2); it++) {
-            Table t = create("ingest" + it, keyed, keyed ? "2" : "-1", keyed);
-            Clock total = new Clock();
-            total.stop();
-            for (int b = 0; b < 10; b++) {
-                InternalRow[] rows = rows(b * (size / 10), (int) (size / 10), size * 2 / 5, 0);
-                total.start();
-                commit(t, rows, 2);
-                total.stop();
+    /** Fills a table: every key once, fully compacted, then five runs of a tenth of the keys at random. */
+    static void layered(Table t, Consumer<InternalRow[]> change) throws Exception {
+        Table writeOnly = t.copy(Map.of("write-only", "true"));
+        int step = (int) Math.min(size, 500_000);
+        for (long f = 0; f < size; f += step) {
+            commit(writeOnly, rows(10_000_000_000L + f, (int) Math.min(step, size - f), 0, 10_000_000_000L), 2);
+        }
+        commit(t, null, 2);
+        for (int u = 0; u < 5; u++) {
+            InternalRow[] rows = rows(20_000_000_000L + u * (size / 10), (int) (size / 10), size, 0);
+            change.accept(rows);
+            commit(writeOnly, rows, 2);
+        }
+    }
+
+    /** Tables of other merge engines. What updates leave null goes by seq, so that the reference can tell. */
+    static void buildEngines() throws Exception {
+        layered(create("partial", true, "2", Map.of("merge-engine", "partial-update")),
+                rows -> blank(rows, new int[][] {{5, 6, 7, 8, 9}, {2, 3, 4, 7, 8, 9}, {2, 3, 4, 5, 6}, {}}));
+        layered(create("groups", true, "2", Map.of(
+                        "merge-engine", "partial-update", "fields.seq.sequence-group", "status,amount,qty",
+                        "fields.ts.sequence-group", "price,note,d,flag")),
+                rows -> blank(rows, new int[][] {{7}, {}, {}, {}}));
+        layered(create("aggregation", true, "2", Map.of(
+                        "merge-engine", "aggregation", "fields.seq.aggregate-function", "max", "fields.amount.aggregate-function", "sum",
+                        "fields.qty.aggregate-function", "sum", "fields.price.aggregate-function", "max", "fields.note.aggregate-function", "min",
+                        "fields.ts.aggregate-function", "max", "fields.d.aggregate-function", "min", "fields.flag.aggregate-function", "bool_or")),
+                rows -> {});
+    }
+
+    /** Makes columns of rows null, those of the row's number modulo four. */
+    static void blank(InternalRow[] rows, int[][] columns) {
+        for (InternalRow r : rows) {
+            for (int c : columns[(int) (r.getLong(1) % 4)]) {
+                ((GenericRow) r).setField(c, null);
             }
+        }
+    }
+
+    /** Ten commits: a batch write each, which does not compact, or with mode=stream one write that does. */
+    static void ingest() throws Exception {
+        boolean keyed = text("pk", "true").equals("true"), stream = text("mode", "").equals("stream");
+        Map<String, String> options = new HashMap<>();
+        if (settings.containsKey("changelog")) {
+            options.put("changelog-producer", text("changelog", ""));
+        }
+        if (keyed && !stream) {
+            options.put("write-only", "true");
+        }
+        for (int it = 0; it < number("iters", 2); it++) {
+            Table t = create("ingest" + it, keyed, keyed ? "2" : "-1", options);
+            Clock total = new Clock();
+            StreamWriteBuilder b = t.newStreamWriteBuilder();
+            try (StreamTableWrite w = b.newWrite(); StreamTableCommit commit = b.newCommit()) {
+                w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+                total.stop();
+                for (int i = 0; i < 10; i++) {
+                    InternalRow[] rows = rows(i * (size / 10), (int) (size / 10), size * 2 / 5, 0);
+                    total.start();
+                    if (stream) {
+                        for (InternalRow r : rows) {
+                            w.write(r);
+                        }
+                        // Changelogs wait for compactions, as Flink's sink does; without, the last commit waits.
+                        commit.commit(i + 1, w.prepareCommit(i == 9 || settings.containsKey("changelog"), i + 1));
+                    } else {
+                        commit(t, rows, 2);
+                    }
+                    total.stop();
+                }
+                total.start();
+            }
+            total.stop();
             result("ingest", it == 0 ? "cold" : "warm", size, total, "");
         }
+    }
+
+    static void compact() throws Exception {
+        Table t = open(text("table", "mor"));
+        Clock c = new Clock();
+        commit(t, null, 2);
+        c.stop();
+        result("compact", "cold", size, c, "");
+    }
+
+    /** What the changelog adds minus what it takes away. */
+    static void changes() throws Exception {
+        Table t = open(text("table", "ingest0"));
+        ReadBuilder rb = t.newReadBuilder();
+        StreamTableScan scan = rb.newStreamScan();
+        scan.restore(1L);
+        Clock c = new Clock();
+        Sums added = new Sums(), taken = new Sums();
+        long last = t.latestSnapshot().orElseThrow().id();
+        while (scan.checkpoint() == null || scan.checkpoint() <= last) {
+            for (Split s : scan.plan().splits()) {
+                try (RecordReader<InternalRow> r = rb.newRead().createReader(s)) {
+                    r.forEachRemaining(row -> (row.getRowKind().isRetract() ? taken : added).add(row, false));
+                }
+            }
+        }
+        c.stop();
+        long rows = added.n + taken.n;
+        added.take(taken);
+        result("changes", "cold", rows, c, ",\"check\":" + added.json(false));
     }
 
     static Sums read(Table t, ReadBuilder rb, int threads, boolean two, boolean filtered) throws Exception {
@@ -357,6 +447,11 @@ public final class Peer {
         void merge(Sums o) {
             n += o.n; id += o.id; seq += o.seq; st += o.st; amt += o.amt; qty += o.qty; pnull += o.pnull;
             note += o.note; ts += o.ts; d += o.d; flag += o.flag; price += o.price;
+        }
+
+        void take(Sums o) {
+            n -= o.n; id -= o.id; seq -= o.seq; st -= o.st; amt -= o.amt; qty -= o.qty; pnull -= o.pnull;
+            note -= o.note; ts -= o.ts; d -= o.d; flag -= o.flag; price -= o.price;
         }
 
         String json(boolean two) {

@@ -28,11 +28,18 @@ CONTESTANTS = {
     "java": java,
     "pypaimon-native": lambda w, *more: [python, f"{here}/peer.py", "pypaimon-native", w, size, *more],
     "duckdb, files only": lambda w, *more: [python, f"{here}/peer.py", "duckdb", w, size, *more],
+    "duckdb, sorted": lambda w, *more: [python, f"{here}/peer.py", "duckdb", w, size, *more, "sorted=true"],
 }
 WORKLOADS = {  # title: workload, its settings, reference, who takes part
     "upsert ingest, write-only": ("ingest", ["mode=writeonly"], "upsert", ["tarn", "java", "pypaimon-native"]),
+    "upsert ingest, compaction beside": ("ingest", ["mode=stream"], "upsert", ["tarn", "java"]),
+    "upsert ingest, lookup changelog": ("ingest", ["mode=stream", "changelog=lookup"], "upsert", ["tarn", "java"]),
     "append ingest": ("ingest", ["pk=false"], "append", ["tarn", "java", "pypaimon-native"]),
     "merge-on-read, 2 threads": ("scan", ["table=mor", "threads=2"], "mor", ["tarn", "java", "pypaimon-native"]),
+    "partial-update scan, 2 threads": ("scan", ["table=partial", "threads=2"], "partial", ["tarn", "java"]),
+    "partial-update scan with sequence groups, 2 threads": ("scan", ["table=groups", "threads=2"], "groups", ["tarn", "java"]),
+    "aggregation scan, 2 threads": ("scan", ["table=aggregation", "threads=2"], "aggregation", ["tarn", "java"]),
+    "full compaction": ("compact", [], "mor", ["tarn", "java", "duckdb, files only", "duckdb, sorted"]),
     "raw scan, 2 threads": ("scan", ["table=comp", "threads=2"], "mor", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
     "look-up, merge-on-read": ("lookup", ["table=mor"], "lookup", ["tarn", "java", "pypaimon-native"]),
     "look-up, compacted": ("lookup", ["table=comp"], "lookup", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
@@ -56,14 +63,20 @@ def run(command):
 def prepare():
     """Makes the rows, the tables and the reference, once per size."""
     os.makedirs(scratch, exist_ok=True)
-    if not os.path.exists(f"{data}/reference.json"):
+    if not os.path.exists(f"{data}/batch_00.parquet"):
         print(f"making {size} rows", file=sys.stderr)
         run([tarnbench, "data", size, data, data])
+    reference = f"{data}/reference.json"
+    if not os.path.exists(reference) or "aggregation" not in json.load(open(reference)):
         run([python, f"{here}/peer.py", "duckdb", "reference", size, tables, data])
     if not os.path.exists(f"{tables}/comp.files"):
         print("building the tables with Java", file=sys.stderr)
         run(java("build", tables, data))
-    with open(f"{data}/reference.json") as f:
+    if not os.path.exists(f"{tables}/engines.built"):
+        print("building the tables of other merge engines with Java", file=sys.stderr)
+        run(java("build-engines", tables, data))
+        open(f"{tables}/engines.built", "w").close()
+    with open(reference) as f:
         return json.load(f)
 
 
@@ -76,13 +89,23 @@ def differences(got, want):
 
 def verdict(title, contestant, results, where, reference):
     """OK, or what is wrong. Look-ups are compared with those of the other contestants."""
-    workload, _, expected, _ = WORKLOADS[title]
+    workload, settings, expected, _ = WORKLOADS[title]
     if workload == "ingest":  # the last table, read back by Java
         last = max(r for r in os.listdir(f"{where}/b.db") if r.startswith("ingest"))
         results = run(java("scan", where, data, "table=" + last, "kinds=full", "iters=1"))[0]
+        if any(s.startswith("changelog=") for s in settings):  # what is added minus what is taken away is the table
+            changes = run(java("changes", where, data, "table=" + last))[0]
+            results += changes
+            told = reference.setdefault(f"changes of {title}", changes[0]["rows"])
+            if changes[0]["rows"] != told:
+                return f"WRONG: {changes[0]['rows']} changes, others tell {told}"
+    elif workload == "compact" and not contestant.startswith("duckdb"):
+        results = run(java("scan", where, data, "table=mor", "kinds=full", "iters=1"))[0]
     for r in results:
         if "check" not in r:
             continue
+        if r["metric"] == "range" and expected != "mor":
+            continue  # the full scan of the same table is checked
         want = reference["range"] if r["metric"] == "range" else reference.setdefault("lookup", r["check"]) if expected == "lookup" else reference.get(expected, {})
         if bad := differences(r["check"], want):
             return f"WRONG: {r['metric']} {bad}"
@@ -95,10 +118,13 @@ def contest(title, reference, raw):
     for repetition in range(int(repetitions)):
         for name in names:
             where = tables
-            if workload == "ingest":
+            if workload in ("ingest", "compact"):
                 where = f"{scratch}/{name}"
                 shutil.rmtree(where, ignore_errors=True)
                 os.makedirs(where)
+            if workload == "compact":
+                shutil.copytree(f"{tables}/b.db/mor", f"{where}/b.db/mor")
+                shutil.copy(f"{tables}/mor.files", where)
             results, wall, cpu, memory = run(CONTESTANTS[name](workload, where, data, *settings))
             check = verdict(title, name, results, where, reference)
             if workload == "tiny-read":
@@ -112,7 +138,7 @@ def contest(title, reference, raw):
     for metric, by_name in seen.items():
         best = {name: min(m[0] for m in ms) for name, ms in by_name.items()}
         for name, ms in by_name.items():
-            what = title if metric in ("ingest", "lookup", "tiny-read") else f"{title}: {dict(full='10 columns', two='2 columns', range='1 % of keys')[metric]}"
+            what = title if metric in ("ingest", "lookup", "compact", "tiny-read") else f"{title}: {dict(full='10 columns', two='2 columns', range='1 % of keys')[metric]}"
             cpu = "–" if metric == "lookup" else f"{min(m[1] for m in ms):.2f}"
             yield (f"| {what} | {name} | {best[name] * 1e3:.1f} | {statistics.median(m[0] for m in ms) * 1e3:.1f} | {cpu} | {max(m[2] for m in ms):.0f} | "
                    f"{best[name] / best['tarn']:.2f} | {', '.join(sorted({m[3] for m in ms}))} |")

@@ -103,6 +103,26 @@ SUMS = """select count(*)::bigint n, sum(id)::bigint id, sum(seq)::bigint seq, s
   sum(ascii(note))::bigint note, sum(epoch_ms(ts))::bigint ts, sum(d - date '1970-01-01')::bigint d, count(*) filter (flag)::bigint flag from """
 NEWEST = "(select * from read_parquet('{}') qualify row_number() over (partition by id order by seq desc) = 1)"
 
+# The tables of other merge engines, see buildEngines of Peer.java: rows of base and updates, and which
+# columns an update leaves null. seq grows with age, and is never null.
+ENGINES = """create table layers as select *, case when seq < {base} then 4 else seq % 4 end part
+  from read_parquet('{data}/mor_*.parquet')"""
+
+
+def newest(column, parts):
+    return f"arg_max({column}, seq) filter ({column} is not null and part in {parts}) {column}"
+
+
+MERGED = {
+    "partial": "select id, max(seq) seq, " + ", ".join(
+        [newest(c, "(0, 3, 4)") for c in ("status", "amount", "qty")] + [newest(c, "(1, 3, 4)") for c in ("price", "note")] +
+        [newest(c, "(2, 3, 4)") for c in ("ts", "d", "flag")]),
+    "groups": "select id, max(seq) seq, " + ", ".join(f"arg_max({c}, seq) {c}" for c in ("status", "amount", "qty")) + "".join(
+        f", (arg_max({{'v': {c}}}, {{'ts': ts, 'seq': seq}}) filter (part <> 0))['v'] {c}" for c in ("price", "note", "ts", "d", "flag")),
+    "aggregation": "select id, max(seq) seq, arg_max(status, seq) status, sum(amount) amount, sum(qty) qty, max(price) price, min(note) note, "
+                   "max(ts) ts, min(d) d, bool_or(flag) flag",
+}
+
 
 def reference(con):
     """What the rows sum up to, from the files that tarnbench made."""
@@ -112,7 +132,9 @@ def reference(con):
         return dict(zip([c[0] for c in r.description], r.fetchone()))
 
     con.execute("create table mor as from " + NEWEST.format(f"{data}/mor_*.parquet"))
-    found = {
+    con.execute(ENGINES.format(data=data, base=20_000_000_000))
+    found = {name: total(f"({query} from layers group by id)") for name, query in MERGED.items()}
+    found |= {
         "append": total(f"read_parquet('{data}/batch_*.parquet')"), "upsert": total(NEWEST.format(f"{data}/batch_*.parquet")),
         "mor": total("mor"), "range": total(f"(from mor where id >= {low} and id < {high})"),
     }
@@ -128,6 +150,9 @@ def duckdb_peer():
     if workload == "reference":
         reference(con)
         return
+    if workload == "compact":
+        compact(con)
+        return
     with open(f"{dir_}/{settings.get('table', 'comp')}.files") as f:
         source = f"read_parquet({f.read().split()})"
     columns = "id,seq,status,amount,qty,price,note,ts,d,flag"
@@ -138,6 +163,20 @@ def duckdb_peer():
         lookups(lambda key: [r[1] for r in con.execute(f"select {columns} from {source} where id = {key}").fetchall()])
     else:
         sys.exit(f"duckdb does not take part in {workload}")
+
+
+def compact(con):
+    """What is left of a full compaction without levels and manifests: the newest row of each key to one file."""
+    with open(f"{dir_}/{settings.get('table', 'mor')}.files") as f:
+        source = f"read_parquet({f.read().split()})"
+    order = " order by id" if settings.get("sorted") == "true" else ""
+    clock = Clock()
+    with clock:
+        con.execute(f"""copy (from {source} qualify row_number() over (partition by id order by "_SEQUENCE_NUMBER" desc) = 1{order})
+            to '{dir_}/compacted.parquet' (format parquet, compression zstd, compression_level 1)""")
+    con.execute(SUMS + f"read_parquet('{dir_}/compacted.parquet')")
+    found = dict(zip([c[0] for c in con.description], con.fetchone()))
+    result("compact", "cold", rows, clock, check={k: float(v) if k == "price" else int(v) for k, v in found.items()})
 
 
 def paimon_peer():

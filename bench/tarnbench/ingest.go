@@ -39,6 +39,10 @@ func ingest(ctx context.Context, j *job) error {
 	if mode == "writeonly" {
 		spec.Options["write-only"] = "true"
 	}
+	changelog := j.text("changelog", "none")
+	if changelog != "none" {
+		spec.Options["changelog-producer"] = changelog
+	}
 	var published time.Duration
 	j.config.Components.Listener = &event.Listener{CommitEnd: func(e event.CommitEnd) { published += e.Elapsed }}
 	cat, err := j.open(ctx)
@@ -71,7 +75,8 @@ func ingest(ctx context.Context, j *job) error {
 				return err
 			}
 			if stream != nil {
-				stream.WaitForCompaction(c == commits-1) // what was compacted is charged in full
+				// What was compacted is charged in full. Changelogs wait, as those of Flink's sink do.
+				stream.WaitForCompaction(c == commits-1 || changelog != "none")
 				err = spent.add(ctx, stream, batches, int64(c+1))
 			} else {
 				err = spent.write(ctx, t, batches)

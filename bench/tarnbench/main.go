@@ -20,7 +20,7 @@ import (
 const usage = `usage: tarnbench WORKLOAD SIZE DIR DATA [key=value ...]
 
 WORKLOAD  data             write the rows that peers ingest to DATA as Parquet
-          ingest           pk=true|false bucket=N mode=writeonly|batch|stream commits=N parts=N iters=N name=T
+          ingest           pk=true|false bucket=N mode=writeonly|batch|stream changelog=lookup commits=N parts=N iters=N name=T
           scan             table=T kinds=full,two,range iters=N
           lookup           table=T q=N
           compact          tables=mor (in full, each a result)

@@ -61,6 +61,7 @@ func TestWorkloads(t *testing.T) {
 			`(?s)"full",.*"check":{"n":%d,.*"two",.*"check":{"n":%[1]d,"id":\d+,"amt":\d+}.*"range",.*"check":{"n":%d,`, len(there), near)},
 		{"lookup 400 DIR DATA table=ingest0 q=40", fmt.Sprintf(`(?s)"cold","rows":40,.*"check":{"n":%d,.*"warm","rows":40,`, hits)},
 		{"ingest 1k DIR DATA mode=stream iters=1 name=s", `"metric":"ingest","variant":"cold","rows":1000,`},
+		{"ingest 1k DIR DATA mode=stream changelog=lookup iters=1 name=l", `"metric":"ingest","variant":"cold","rows":1000,`},
 		{"ingest 1k DIR DATA mode=batch iters=1 name=c parts=2", `"metric":"ingest","variant":"cold","rows":1000,`},
 		{"compact 1k DIR DATA tables=s0,ingest0", `(?s)"compact","variant":"cold","rows":1000,.*"compact","variant":"warm",.*"buckets":2,`},
 		{"ingest 1k DIR DATA pk=false iters=1 name=a parts=2", `"rows":1000`},
