@@ -4,39 +4,29 @@ import (
 	"context"
 	"errors"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/run"
 )
 
 // writeChangelog writes the rows of one bucket that were taken, all of them with
 // the kinds they came with, to changelog files: by key, those of a key in the order
 // in which they are merged. Source: paimon-core mergetree/MergeTreeWriter.
-func (w *Writer) writeChangelog(ctx context.Context, g *group, rows []batch.Ref, keys *loaded, scratch *[]item) error {
-	places, _ := keys.grouped(rows, scratch)
+func (w *Writer) writeChangelog(ctx context.Context, number int, rows []batch.Ref, keys *loaded, l *lane) error {
+	g := w.router.groups[number]
 	asm := newAssembler(w)
 	out := run.NewRollingWriter(w.changes, g.dir, 0)
-	refs := make([]batch.Ref, 0, min(flushRows, len(places)))
-	for step := flushRows; len(places) > 0; {
-		n := min(step, len(places))
-		refs = refs[:0]
-		for _, p := range places[:n] {
-			refs = append(refs, rows[p])
-		}
-		rec, err := asm.keyed(w.buffer.chunks, refs, places[:n], g.sequence)
-		if errors.Is(err, batch.ErrTooLarge) && n > 1 {
-			step = n / 2
-			continue
-		}
-		if err == nil {
-			err = out.Write(ctx, rec)
-			rec.Release()
-		}
-		if err != nil {
-			return errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
-		}
-		places = places[n:]
+	err := each(ctx, w.allRows(l, number, rows, keys, g.sequence), func(rec arrow.RecordBatch) error {
+		file := asm.fileColumns(rec)
+		defer file.Release()
+		return out.Write(ctx, file)
+	})
+	var files []*datafile.Meta
+	if err == nil {
+		files, err = out.Close(ctx)
 	}
-	files, err := out.Close(ctx)
 	if err != nil {
 		return errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
 	}

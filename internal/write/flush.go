@@ -140,13 +140,13 @@ func (w *Writer) flushGroup(ctx context.Context, number int, rows []batch.Ref, k
 	out := in
 	var err error
 	if w.changes != nil {
-		if err = w.writeChangelog(ctx, g, rows, keys, &l.scratch); err != nil {
+		if err = w.writeChangelog(ctx, number, rows, keys, l); err != nil {
 			return err
 		}
 	}
 	switch {
 	case w.keyed && (len(spilled) > 0 || w.order.folds()):
-		out, err = w.flushMerged(ctx, g, spilled, rows, keys, l)
+		out, err = w.flushMerged(ctx, number, spilled, rows, keys, l)
 	case w.keyed:
 		out, err = w.flushKeyed(ctx, g, rows, keys, l)
 	default:
@@ -204,16 +204,10 @@ func (w *Writer) flushKeyed(ctx context.Context, g *group, rows []batch.Ref, key
 
 // flushMerged is flushKeyed of a bucket that has spilled, and of merge engines
 // that need all rows of a key.
-func (w *Writer) flushMerged(ctx context.Context, g *group, runs []batch.Reader, rows []batch.Ref, keys *loaded, l *lane) (int64, error) {
-	if len(rows) > 0 {
-		youngest, err := w.inMemory(rows, keys, &l.scratch, g.sequence)
-		if err != nil {
-			return 0, err
-		}
-		runs = append(runs, youngest)
-		g.sequence += int64(len(rows))
-	}
-	merged, err := w.merged(runs)
+func (w *Writer) flushMerged(ctx context.Context, number int, runs []batch.Reader, rows []batch.Ref, keys *loaded, l *lane) (int64, error) {
+	g := w.router.groups[number]
+	merged, err := w.mergedRows(number, runs, rows, keys, l)
+	g.sequence += int64(len(rows)) // rows that lost have used their numbers too (INV-WRITE-1)
 	if err != nil {
 		return 0, err
 	}
@@ -228,6 +222,22 @@ func (w *Writer) flushMerged(ctx context.Context, g *group, runs []batch.Reader,
 		return 0, errors.Join(err, out.Abort(context.WithoutCancel(ctx)))
 	}
 	return w.closeRun(ctx, g, out)
+}
+
+// mergedRows reads the rows of a bucket, each key once.
+func (w *Writer) mergedRows(number int, runs []batch.Reader, rows []batch.Ref, keys *loaded, l *lane) (batch.Reader, error) {
+	base := w.router.groups[number].sequence
+	if len(runs) > 0 && w.raw() {
+		return newReduced(w, w.allRows(l, number, rows, keys, base))
+	}
+	if len(rows) > 0 {
+		youngest, err := w.inMemory(rows, keys, &l.scratch, base)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, youngest)
+	}
+	return w.merged(runs)
 }
 
 // closeRun finishes the files of a sorted run and returns the number of their rows.

@@ -106,6 +106,12 @@ func (l *loaded) grouped(rows []batch.Ref, scratch *[]item) (places []uint32, en
 	return places, ends
 }
 
+// inOrder are the places of all rows in the order of grouped.
+func (l *loaded) inOrder(rows []batch.Ref, scratch *[]item) []uint32 {
+	places, _ := l.grouped(rows, scratch)
+	return places
+}
+
 // sortTies orders rows of one prefix by their whole keys.
 func (l *loaded) sortTies(items []item, rows []batch.Ref) {
 	for len(items) > 0 {

@@ -32,6 +32,11 @@ func (s *spilled) part(g int) part {
 	return part{}
 }
 
+// raw says that rows of key tables are spilled as they came, by key and age. Who
+// makes a row out of all rows of a key, and changelogs, want them all at the flush,
+// as if they had stayed in memory. Of others the newest row of a key will do.
+func (w *Writer) raw() bool { return w.keyed && (w.changes != nil || w.order.folds()) }
+
 // spills reports that a full buffer goes to disk rather than to data files.
 func (w *Writer) spills() bool {
 	o := &w.set.Spill
@@ -83,6 +88,22 @@ func (w *Writer) spill(ctx context.Context) error {
 	return tarnerr.Trace("spilling write buffer", err, "table", w.cfg.Table)
 }
 
+// temporary makes a temporary file with rows of all groups; nothing is left of one
+// that fails.
+func (w *Writer) temporary(ctx context.Context, fill func(*spill.Writer, []part) error) (*spilled, error) {
+	out, err := w.cfg.Spill.Create(ctx, w.codec)
+	if err != nil {
+		return nil, err
+	}
+	s := &spilled{parts: make([]part, len(w.router.groups))}
+	if err := fill(out, s.parts); err != nil {
+		out.Abort()
+		return nil, err
+	}
+	s.file, err = out.Close()
+	return s, err
+}
+
 func (w *Writer) trySpill(ctx context.Context) (int64, error) {
 	if err := w.buffer.join(); err != nil {
 		return 0, err
@@ -97,22 +118,9 @@ func (w *Writer) trySpill(ctx context.Context) (int64, error) {
 	if err := w.restore(ctx, active); err != nil {
 		return 0, err
 	}
-	out, err := w.cfg.Spill.Create(ctx, w.codec)
-	if err != nil {
-		return 0, err
-	}
 	w.sizeBlocks()
-	s := &spilled{parts: make([]part, len(rows))}
-	if w.keyed && w.order.folds() {
-		err = w.packFolded(ctx, out, s.parts, rows, active)
-	} else {
-		err = w.pack(ctx, out, s.parts, rows, active)
-	}
+	s, err := w.temporary(ctx, func(out *spill.Writer, parts []part) error { return w.pack(ctx, out, parts, rows, active) })
 	if err != nil {
-		out.Abort()
-		return 0, err
-	}
-	if s.file, err = out.Close(); err != nil {
 		return 0, err
 	}
 	if w.keyed {
@@ -163,30 +171,8 @@ func (w *Writer) pack(ctx context.Context, out *spill.Writer, parts []part, rows
 	return p.cut(ctx)
 }
 
-// packFolded is pack for merge engines that need all rows of a key.
-func (w *Writer) packFolded(ctx context.Context, out *spill.Writer, parts []part, rows [][]batch.Ref, active []int) error {
-	keys, err := w.order.load(w.buffer.chunks)
-	if err != nil {
-		return err
-	}
-	c := &collector{w: w, out: out, most: w.blockRows}
-	defer c.drop()
-	var scratch []item
-	for _, g := range active {
-		parts[g].first = c.rows
-		run, err := w.inMemory(rows[g], keys, &scratch, w.router.groups[g].sequence)
-		if err != nil {
-			return err
-		}
-		if err := each(ctx, run, c.add); err != nil {
-			return err
-		}
-		parts[g].rows = c.rows - parts[g].first
-	}
-	return c.cut()
-}
-
-// sortGroups sorts the rows of each group and merges those of one key, side by side.
+// sortGroups sorts the rows of each group and, unless they are spilled raw, merges
+// those of one key, side by side.
 func (w *Writer) sortGroups(rows [][]batch.Ref, active []int) ([][]uint32, error) {
 	keys, err := w.order.load(w.buffer.chunks)
 	if err != nil {
@@ -198,7 +184,11 @@ func (w *Writer) sortGroups(rows [][]batch.Ref, active []int) ([][]uint32, error
 		var scratch []item
 		for i := lane; i < len(active); i += lanes {
 			g := active[i]
-			out[g] = keys.sorted(rows[g], &scratch)
+			if w.raw() {
+				out[g] = keys.inOrder(rows[g], &scratch)
+			} else {
+				out[g] = keys.sorted(rows[g], &scratch)
+			}
 		}
 		return nil
 	})

@@ -16,6 +16,10 @@ import (
 	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/budget"
+	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/fileformat"
+	"github.com/tarnlake/tarn/internal/fileformat/parquet"
+	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -59,11 +63,24 @@ func (f *fixture) spillBatch(keyed bool, rows []spillRow) arrow.RecordBatch {
 	values := make([][]types.Value, len(rows))
 	for i, r := range rows {
 		values[i] = []types.Value{r.p, fmt.Sprintf("a long enough prefix %03d", r.k), r.o, r.v}
+		if r.v == "" {
+			values[i][3] = nil
+		}
 		if keyed {
 			kinds = append(kinds, r.kind)
 		}
 	}
 	return f.batchOf(kinds, values...)
+}
+
+// partition is the directory of a message's bucket.
+func (f *fixture) partition(m *commitmsg.Message) string {
+	names := layout.NewPartitioner(f.schema.Select(f.schema.PartitionKeys), "", f.cfg.Options.PartitionLegacyName)
+	path, err := names.Path(m.Partition)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return f.cfg.Place.BucketDir(path, m.Bucket)
 }
 
 // writeAll writes batches and describes what came of them: the rows of each bucket
@@ -91,6 +108,14 @@ func (f *fixture) writeAll(keyed bool, batches [][]spillRow, prepareAfter map[in
 			return "", err
 		}
 		text := f.describe(messages)
+		for _, m := range messages {
+			for _, file := range m.ChangelogFiles {
+				text += fmt.Sprintf("changelog of bucket %d: %s\n", m.Bucket, file.FileName[:1])
+				for _, line := range f.lines(f.partition(m), file) {
+					text += "  " + line + "\n"
+				}
+			}
+		}
 		var kept []string
 		for line := range strings.Lines(text) {
 			if strings.HasPrefix(line, "  ") {
@@ -119,7 +144,8 @@ func (f *fixture) writeAll(keyed bool, batches [][]spillRow, prepareAfter map[in
 func TestSpilledRowsAreEqual(t *testing.T) {
 	var spills atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
-		keyed := rapid.Bool().Draw(rt, "keyed")
+		keyed := rapid.IntRange(0, 3).Draw(rt, "keyed") > 0
+		kinds := []int8{0, 0, 0, 2, 3}
 		options := map[string]string{
 			"local-sort.max-num-file-handles": rapid.SampledFrom([]string{"2", "3", "128"}).Draw(rt, "handles"),
 			"spill-compression":               rapid.SampledFrom([]string{"zstd", "lz4", "none"}).Draw(rt, "codec"),
@@ -131,6 +157,25 @@ func TestSpilledRowsAreEqual(t *testing.T) {
 			case 2:
 				options["sequence.field"], options["sequence.field.sort-order"] = "o", "descending"
 			}
+			engine := rapid.SampledFrom([]string{"deduplicate", "deduplicate", "partial-update", "aggregation", "first-row"}).Draw(rt, "engine")
+			switch options["merge-engine"] = engine; engine {
+			case "first-row":
+				delete(options, "sequence.field")
+				delete(options, "sequence.field.sort-order")
+				kinds = kinds[:3]
+			case "partial-update":
+				kinds = kinds[:4]
+				if rapid.Bool().Draw(rt, "groups") {
+					delete(options, "sequence.field")
+					delete(options, "sequence.field.sort-order")
+					options["fields.o.sequence-group"] = "v"
+				}
+			case "aggregation":
+				options["fields.v.aggregate-function"], options["fields.v.ignore-retract"] = "listagg", "true"
+				if options["sequence.field"] == "" {
+					options["fields.o.aggregate-function"] = "sum"
+				}
+			}
 		} else if rapid.Bool().Draw(rt, "for append") {
 			options["write-buffer-for-append"] = "true"
 		} else {
@@ -140,7 +185,7 @@ func TestSpilledRowsAreEqual(t *testing.T) {
 		rowsOf := rapid.Custom(func(rt *rapid.T) spillRow {
 			return spillRow{
 				p: rapid.Int64Range(1, partitions).Draw(rt, "p"), k: rapid.Int64Range(0, 60).Draw(rt, "k"), o: rapid.Int64Range(0, 5).Draw(rt, "o"),
-				v: strings.Repeat("x", rapid.IntRange(0, 40).Draw(rt, "v")), kind: rapid.SampledFrom([]int8{0, 0, 0, 2, 3}).Draw(rt, "kind"),
+				v: strings.Repeat("x", rapid.IntRange(0, 40).Draw(rt, "v")), kind: rapid.SampledFrom(kinds).Draw(rt, "kind"),
 			}
 		})
 		var batches [][]spillRow
@@ -154,9 +199,13 @@ func TestSpilledRowsAreEqual(t *testing.T) {
 			prepare[i] = rapid.IntRange(0, 4).Draw(rt, "prepare") == 0
 		}
 		workers := rapid.IntRange(1, 3).Draw(rt, "workers")
+		var changelog fileformat.Format
+		if keyed && rapid.Bool().Draw(rt, "changelog") {
+			changelog = parquet.New()
+		}
 
 		plain := newFixture(t, spillTable(keyed, options))
-		plain.cfg.Workers = workers
+		plain.cfg.Workers, plain.cfg.Changelog = workers, changelog
 		want, err := plain.writeAll(keyed, batches, prepare)
 		if err != nil {
 			rt.Fatal(err)
@@ -165,7 +214,7 @@ func TestSpilledRowsAreEqual(t *testing.T) {
 			options["write-buffer-spill.max-disk-size"] = rapid.SampledFrom([]string{"1 tb", "1 tb", "6 kb"}).Draw(rt, "disk")
 		}
 		f := newFixture(t, spillTable(keyed, options))
-		f.cfg.Workers = workers
+		f.cfg.Workers, f.cfg.Changelog = workers, changelog
 		b, store, fs := f.spillTo(rapid.Int64Range(24<<10, 64<<10).Draw(rt, "budget"))
 		f.cfg.Listener = &event.Listener{SpillEnd: func(i event.SpillEnd) {
 			if i.Err != nil {

@@ -55,6 +55,24 @@ func (w *Writer) parts(l *lane, g int) []batch.Reader {
 	return out
 }
 
+// allRows reads all rows of a group as they came, those that are spilled and those in
+// memory, by key and then by age. The caller closes it.
+func (w *Writer) allRows(l *lane, g int, rows []batch.Ref, keys *loaded, base int64) batch.Reader {
+	runs := w.parts(l, g)
+	if len(rows) > 0 {
+		runs = append(runs, &buffered{w: w, rows: rows, places: keys.inOrder(rows, &l.scratch), base: base, step: w.stepRows()})
+	}
+	return newInterleaved(w, runs)
+}
+
+// stepRows is how many rows are read at a time of those in memory.
+func (w *Writer) stepRows() int {
+	if w.blockRows == 0 { // nothing has spilled
+		return flushRows
+	}
+	return w.blockRows
+}
+
 // merged merges runs of one group of a key table, the oldest first: columns and
 // order are those of spilled rows. The caller closes it.
 func (w *Writer) merged(runs []batch.Reader) (batch.Reader, error) {
@@ -77,10 +95,7 @@ func (w *Writer) merged(runs []batch.Reader) (batch.Reader, error) {
 // inMemory reads the rows of one group that are in memory as a sorted run. The
 // first of them has the sequence number base.
 func (w *Writer) inMemory(rows []batch.Ref, keys *loaded, scratch *[]item, base int64) (batch.Reader, error) {
-	step := w.blockRows
-	if step == 0 { // nothing has spilled
-		step = flushRows
-	}
+	step := w.stepRows()
 	if w.order.folds() {
 		return w.newFolded(rows, keys, scratch, base, step)
 	}
@@ -244,42 +259,34 @@ func (w *Writer) mergeRuns(ctx context.Context, n int) (*spilled, error) {
 	defer func() { w.runs = all }()
 	l := w.newLane()
 	defer l.close()
-	out, err := w.cfg.Spill.Create(ctx, w.codec)
-	if err != nil {
-		return nil, err
-	}
-	s := &spilled{parts: make([]part, len(w.router.groups))}
-	c := &collector{w: w, out: out, most: w.blockRows}
-	defer c.drop()
-	for g := range w.router.groups {
-		s.parts[g].first = c.rows
-		runs := w.parts(l, g)
-		if len(runs) == 0 {
-			continue
+	return w.temporary(ctx, func(out *spill.Writer, parts []part) error {
+		c := &collector{w: w, out: out, most: w.blockRows}
+		defer c.drop()
+		for g := range parts {
+			parts[g].first = c.rows
+			r, err := w.joined(l, g)
+			if err == nil {
+				err = each(ctx, r, c.add)
+			}
+			if err != nil {
+				return err
+			}
+			parts[g].rows = c.rows - parts[g].first
 		}
-		var r batch.Reader
-		if w.keyed {
-			r, err = w.merged(runs)
-		} else {
-			r = oneByOne(w.spillSchema, runs)
-		}
-		if err == nil {
-			err = each(ctx, r, c.add)
-		}
-		if err != nil {
-			break
-		}
-		s.parts[g].rows = c.rows - s.parts[g].first
+		return c.cut()
+	})
+}
+
+// joined makes one run of the spilled ones of a group.
+func (w *Writer) joined(l *lane, g int) (batch.Reader, error) {
+	runs := w.parts(l, g)
+	switch {
+	case !w.keyed || len(runs) == 0:
+		return oneByOne(w.spillSchema, runs), nil
+	case w.raw():
+		return newInterleaved(w, runs), nil
 	}
-	if err == nil {
-		err = c.cut()
-	}
-	if err != nil {
-		out.Abort()
-		return nil, err
-	}
-	s.file, err = out.Close()
-	return s, err
+	return w.merged(runs)
 }
 
 func oneByOne(schema *arrow.Schema, runs []batch.Reader) batch.Reader {

@@ -73,9 +73,6 @@ func New(cfg Config) (*Writer, error) {
 		cfg.Mem = memory.DefaultAllocator
 	}
 	cfg.Workers = max(1, cfg.Workers)
-	if cfg.Changelog != nil {
-		cfg.Spill = nil // what is spilled is merged: the changelog wants every row
-	}
 	s := cfg.Schema
 	set, err := settingsOf(s, cfg.Options)
 	if err != nil {
