@@ -175,6 +175,7 @@ func TestOverwritesLikeJava(t *testing.T) {
 		"key, no upgrade": keyed + `,"options":{"bucket":"1","overwrite-upgrade":"false"}`,
 		"key, no stats":   keyed + `,"options":{"bucket":"1","manifest.delete-file-drop-stats":"true"}`,
 		"key, lookup":     keyed + `,"options":{"bucket":"1","changelog-producer":"lookup"}`,
+		"key, forced up":  keyed + `,"options":{"bucket":"1","compaction.force-up-level-0":"true"}`,
 		"key, unparted":   `"columns":[["p","STRING"],["k","INT"],["v","STRING"]],"primary_keys":["k"],"options":{"bucket":"1"}`,
 		"dynamic bucket":  keyed + `,"options":{"bucket":"-1","dynamic-bucket.target-row-num":"2"}`,
 		"vectors":         keyed + `,"options":{"bucket":"1","deletion-vectors.enabled":"true"}`,
@@ -186,7 +187,7 @@ func TestOverwritesLikeJava(t *testing.T) {
 				{"op":"write","watermark":100,"properties":{"x":"y"},` + rows("first", 0, 1, 2, 3, 4, 5) + `},
 				{"op":"write",` + rows("second", 0, 4, 5, 9) + `},
 				{"op":"write","mode":"batch",` + rows("third", 3, 9) + `}`)
-			writable := name != "key, lookup" && name != "dynamic bucket" && name != "vectors"
+			writable := name != "dynamic bucket" && name != "vectors"
 			overwrite := func(op string) {
 				if writable {
 					p.compared(op)

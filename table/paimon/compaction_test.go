@@ -221,16 +221,14 @@ func TestCompactFully(t *testing.T) {
 func TestCompactFullyIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec schema.Spec
-		opts table.WriteOptions
 		says string
 	}{
 		"append":     {spec: appendSpec(), says: "primary key=false"},
 		"write-only": {spec: compactSpec(map[string]string{"write-only": "true"}), says: "write-only=true"},
-		"overwrite":  {spec: compactSpec(nil), opts: table.WriteOptions{Overwrite: &table.Overwrite{}}, says: "overwrite=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			w, err := f.open(f.create(c.spec)).NewBatchWrite(f.ctx, c.opts)
+			w, err := f.open(f.create(c.spec)).NewBatchWrite(f.ctx, table.WriteOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

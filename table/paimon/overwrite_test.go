@@ -206,3 +206,49 @@ func TestOverwriteRescales(t *testing.T) {
 	f.mustWrite(tbl, ids("mon", "d", 2))
 	f.want(f.rows(tbl, table.Scan{}), "mon|1|c", "mon|2|d", "mon|5|c")
 }
+
+// What an overwrite wrote is compacted by the same write, as any other rows; what was
+// there before has no part in it, and no changelog comes of it.
+func TestOverwriteCompacts(t *testing.T) {
+	for name, c := range map[string]struct {
+		options   map[string]string
+		snapshots int
+	}{
+		"picked":          {map[string]string{"num-sorted-run.compaction-trigger": "2", "write-buffer-size": "1 b"}, 2},
+		"looked up":       {map[string]string{"changelog-producer": "lookup"}, 2},
+		"each commit":     {map[string]string{"full-compaction.delta-commits": "1", "changelog-producer": "full-compaction"}, 2},
+		"not worth it":    {nil, 1},
+		"by another one":  {map[string]string{"num-sorted-run.compaction-trigger": "1", "write-only": "true"}, 1},
+		"after the flush": {map[string]string{"merge-engine": "first-row"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			fs := f.create(compactSpec(c.options))
+			tbl := f.open(fs)
+			f.mustWrite(tbl, ids("d", "old", 1, 2, 3))
+			before := f.latest(tbl).ID
+			r, err := f.overwrite(tbl, table.Overwrite{}, ids("d", "new", 2, 4))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Snapshots) != c.snapshots || r.Compaction != "" {
+				t.Errorf("snapshots %v, %s", r.Snapshots, r.Compaction)
+			}
+			f.want(f.rows(tbl, table.Scan{}), "d|2|new", "d|4|new")
+			for id := before + 1; id <= f.latest(tbl).ID; id++ {
+				s, err := tbl.Snapshot(f.ctx, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.ChangelogManifestList != nil {
+					t.Errorf("snapshot %d, %s, has a changelog", id, s.CommitKind)
+				}
+			}
+			for _, p := range fs.Paths() {
+				if strings.Contains(p, "/changelog-") && c.options["changelog-producer"] == "" {
+					t.Errorf("a changelog file was written: %s", p)
+				}
+			}
+		})
+	}
+}

@@ -64,7 +64,7 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 	restore := write.NewRestorer(t.snapshots, manifests)
 	switch {
 	case opts.Overwrite != nil:
-		restore = afresh{}
+		restore = afresh{} // only its own files are there to compact, too
 	case rewriter != nil:
 		restore = write.NewFileRestorer(t.snapshots, manifests)
 	}
@@ -85,22 +85,24 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 	return w, nil
 }
 
-// compactor rewrites files beside a write; nil where nothing is compacted. Rows
-// that take the place of others go to the highest level as they are committed.
+// compactor rewrites files beside a write; nil where nothing is compacted. The
+// commit of an overwrite has no changelog, so that none is written.
 func (t *Table) compactor(opts table.WriteOptions, c Components) (*compact.Rewriter, error) {
-	if !t.compactsBeside(opts) {
+	if !t.compactsBeside() {
 		return nil, nil
 	}
+	options := t.options
+	if opts.Overwrite != nil {
+		options.Changelog.Producer = "none"
+	}
 	return compact.New(compact.Config{
-		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
-		Format: c.Formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Mem: c.Alloc,
+		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: options,
+		Format: c.Formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Spill: c.Spill, Mem: c.Alloc,
 		Workers: c.Workers, Listener: c.Events,
 	})
 }
 
-func (t *Table) compactsBeside(opts table.WriteOptions) bool {
-	return t.schema.HasPrimaryKey() && !t.options.WriteOnly && opts.Overwrite == nil
-}
+func (t *Table) compactsBeside() bool { return t.schema.HasPrimaryKey() && !t.options.WriteOnly }
 
 // CompactFully implements table.BatchWrite and table.StreamWrite.
 func (w *writing) CompactFully() error {
@@ -108,9 +110,9 @@ func (w *writing) CompactFully() error {
 	if w.over != nil {
 		return tarnerr.Trace(op, w.over, "table", w.table.name)
 	}
-	if !w.table.compactsBeside(w.opts) {
+	if !w.table.compactsBeside() {
 		return tarnerr.New(tarnerr.Unsupported, op, "this write compacts nothing", "table", w.table.name,
-			"primary key", w.table.schema.HasPrimaryKey(), "write-only", w.table.options.WriteOnly, "overwrite", w.opts.Overwrite != nil).
+			"primary key", w.table.schema.HasPrimaryKey(), "write-only", w.table.options.WriteOnly).
 			WithHint("Compact the table with Table.Compact or `tarn table compact`, or set write-only=false for the write.")
 	}
 	w.writer.CompactFully()

@@ -1,0 +1,5 @@
+//go:build !race
+
+package paimon_test
+
+const raceDetector = false
