@@ -2,7 +2,6 @@ package roaring
 
 import (
 	"bytes"
-	"encoding/hex"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -10,49 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tarnlake/tarn/internal/merge/aggregate/uniontest"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
 // The unions of testdata were made by Java.
 func TestUnionsAreJavas(t *testing.T) {
-	for name, union := range map[string]func(dst, a, b []byte) ([]byte, error){"rbm32": Union32, "rbm64": Union64} {
-		text, err := os.ReadFile("testdata/" + name + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			a, b, want := unionOf(t, line)
-			got, err := union([]byte("before"), a, b)
-			if err != nil {
-				t.Fatalf("%s: %v", line, err)
-			}
-			if string(got) != "before"+string(want) {
-				t.Errorf("%s of\n %x\n %x\n want %x\n got  %x", name, a, b, want, got[6:])
-			}
-			for n := 0; n < len(a); n += 1 + len(a)/50 {
-				if _, err := union(nil, a[:n], b); err == nil {
-					t.Errorf("%s: %d of %d bytes are taken", name, n, len(a))
-				} else if err != nil && tarnerr.KindOf(err) != tarnerr.Corrupt {
-					t.Fatal(err)
-				}
-			}
-		}
+	for name, union := range map[string]uniontest.Union{"rbm32": Union32, "rbm64": Union64} {
+		uniontest.Javas(t, name, union, func([]byte, int) bool { return false })
 	}
-}
-
-func unionOf(t testing.TB, line string) (a, b, union []byte) {
-	parts := strings.Fields(line)
-	if len(parts) != 3 {
-		t.Fatalf("no union: %q", line)
-	}
-	var out [3][]byte
-	for i, p := range parts {
-		var err error
-		if out[i], err = hex.DecodeString(p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out[0], out[1], out[2]
 }
 
 // Random containers of all forms are united as sets are, in any number of keys.
@@ -189,7 +154,7 @@ func fuzzUnion(f *testing.F, name string, union func(dst, a, b []byte) ([]byte, 
 		f.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		a, b, _ := unionOf(f, line)
+		a, b, _ := uniontest.Of(f, line)
 		f.Add(a, b)
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
