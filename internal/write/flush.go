@@ -69,7 +69,7 @@ func (w *Writer) flush(ctx context.Context, last, wait bool) error {
 	}
 	close(next)
 	eg, laneCtx := errgroup.WithContext(ctx)
-	for range min(lanes, len(active)) {
+	for range w.abreast(lanes, rows, active) {
 		eg.Go(func() error {
 			l := w.newLane()
 			defer l.close()
@@ -89,6 +89,24 @@ func (w *Writer) flush(ctx context.Context, last, wait bool) error {
 	}
 	w.drop()
 	return w.closeLargest(ctx)
+}
+
+// syncLanes is how many small files a worker has under way.
+const syncLanes = 8
+
+// abreast is how many buckets are flushed side by side. Who finishes a file waits
+// for the storage: of small buckets there are more under way than workers, as many
+// as hold no more memory than large ones.
+func (w *Writer) abreast(lanes int, rows [][]batch.Ref, active []int) int {
+	if w.cfg.Workers > 1 && len(w.runs) == 0 {
+		most := 1
+		for _, g := range active {
+			most = max(most, len(rows[g]))
+		}
+		largest := max(1, w.buffer.bytes/int64(w.buffer.rows())*int64(most))
+		lanes = max(lanes, int(min(holdGathered/largest, syncLanes))*w.cfg.Workers)
+	}
+	return min(lanes, len(active))
 }
 
 // countNulls has an array count its nulls, and those within it, before lanes ask it
