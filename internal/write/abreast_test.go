@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/types"
 )
@@ -86,6 +87,46 @@ func TestSmallBucketsAreFlushedAbreast(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		})
+	}
+}
+
+// Of small compactions more run at a time than there are workers, of large ones not.
+func TestSmallCompactionsRunAbreast(t *testing.T) {
+	for _, c := range []struct {
+		bytes int64
+		want  int32
+	}{{smallUnit, 2 * syncLanes}, {smallUnit + 1, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := NewPool(budget.New(1), 2)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running, refused atomic.Int32
+			for range 40 {
+				go func() {
+					end, err := p.begin(ctx, c.bytes)
+					if err != nil {
+						refused.Add(1)
+						return
+					}
+					running.Add(1)
+					<-ctx.Done()
+					end()
+				}()
+			}
+			synctest.Wait()
+			if n := running.Load(); n != c.want {
+				t.Errorf("%d compactions of %d bytes run at a time, want %d", n, c.bytes, c.want)
+			}
+			cancel()
+			synctest.Wait()
+			if running.Load()+refused.Load() != 40 {
+				t.Error("a compaction neither ran nor was refused")
+			}
+			if end, err := p.begin(t.Context(), c.bytes); err != nil {
+				t.Error(err)
+			} else {
+				end()
+			}
 		})
 	}
 }

@@ -19,8 +19,9 @@ import (
 // other.
 type Pool struct {
 	budget *budget.Budget
-	// slots are taken by compactions, of which so many run at a time.
-	slots chan struct{}
+	// slots are taken by compactions, of which so many run at a time, and more of
+	// small ones, which wait for the storage most of the time.
+	slots, small chan struct{}
 
 	mu      sync.Mutex
 	clock   uint64
@@ -36,12 +37,18 @@ type member struct {
 // NewPool makes the pool of a budget, of which there is one. So many compactions
 // run at a time as there are workers.
 func NewPool(b *budget.Budget, workers int) *Pool {
-	p := &Pool{budget: b, slots: make(chan struct{}, max(1, workers)), members: map[*Writer]*member{}}
+	p := newPool(workers)
+	p.budget, p.members = b, map[*Writer]*member{}
 	b.OnWait(func(ctx context.Context) bool {
 		gave, err := p.evict(ctx, nil)
 		return gave && err == nil
 	})
 	return p
+}
+
+func newPool(workers int) *Pool {
+	workers = max(1, workers)
+	return &Pool{slots: make(chan struct{}, workers), small: make(chan struct{}, workers*syncLanes)}
 }
 
 // grow takes n more bytes for the buffer of w, whose turn it is. Before it waits,
@@ -86,17 +93,22 @@ func (p *Pool) wait(ctx context.Context, w *Writer, n int64) (err error) {
 	return err
 }
 
-// begin waits until a compaction may start.
-func (p *Pool) begin(ctx context.Context) error {
+// smallUnit is up to how many bytes of files a compaction is small.
+const smallUnit = 2 << 20
+
+// begin waits until a compaction of so many bytes may start; end is its end.
+func (p *Pool) begin(ctx context.Context, bytes int64) (end func(), err error) {
+	slots := p.slots
+	if bytes <= smallUnit {
+		slots = p.small
+	}
 	select {
-	case p.slots <- struct{}{}:
-		return nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
-		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for other compactions", ctx.Err())
+		return nil, tarnerr.Wrap(tarnerr.Unavailable, "waiting for other compactions", ctx.Err())
 	}
 }
-
-func (p *Pool) end() { <-p.slots }
 
 // note keeps what w holds now.
 func (p *Pool) note(w *Writer) {

@@ -273,8 +273,9 @@ func (w *Writer) trigger(ctx context.Context, g *group, full bool) {
 	work := func() {
 		defer close(r.ended)
 		defer cancel()
-		if r.err = w.pool.begin(ctx); r.err == nil {
-			defer w.pool.end()
+		var end func()
+		if end, r.err = w.pool.begin(ctx, bytesOf(task.Unit.Files)); r.err == nil {
+			defer end()
 			r.result, r.err = w.cfg.Compact.Rewrite(ctx, task)
 		}
 	}
@@ -339,4 +340,11 @@ func (w *Writer) install(ctx context.Context, g *group, res compact.Result) erro
 // discard removes files that no snapshot names.
 func (w *Writer) discard(ctx context.Context, g *group, files []*datafile.Meta) error {
 	return w.cfg.Compact.Remove(context.WithoutCancel(ctx), compact.Bucket{Partition: g.spec, Bucket: g.bucket}, files)
+}
+
+func bytesOf(files []*datafile.Meta) (n int64) {
+	for _, f := range files {
+		n += f.FileSize
+	}
+	return n
 }

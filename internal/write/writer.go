@@ -83,7 +83,7 @@ func New(cfg Config) (*Writer, error) {
 		codec: spill.NewCodec(set.Spill.Compression, set.Spill.ZstdLevel), universal: &lsm.Universal{Compaction: set.Compaction},
 	}
 	if w.pool == nil {
-		w.pool = &Pool{slots: make(chan struct{}, cfg.Workers)}
+		w.pool = newPool(cfg.Workers)
 	}
 	if set.Bucket < 1 && (w.keyed || set.Bucket != -1) {
 		return nil, tarnerr.New(tarnerr.Unsupported, "opening writer", "dynamic and postponed buckets", "bucket", set.Bucket).
