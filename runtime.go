@@ -43,7 +43,7 @@ type Config struct {
 	// and planning. 0 = DefaultMemory.
 	Memory int64
 	// SpillDir is a directory of this machine for what does not fit Memory: rows
-	// that wait to be written. Processes may share it; each removes what is its own
+	// that wait to be written, sorted runs of large merges. Processes may share it; each removes what is its own
 	// when it ends, and what those left that were killed. Without it rows that do not
 	// fit become data files early, more and smaller ones.
 	SpillDir string

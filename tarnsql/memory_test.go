@@ -80,6 +80,25 @@ func TestSortsAndJoinsSpill(t *testing.T) {
 	w.wants("SELECT count(*), sum(length(a.s) + length(b.s)) FROM keyed a JOIN keyed b ON a.id = b.id AND a.s = b.s", fmt.Sprintf("%d,%d\n", rows, rows*320))
 }
 
+// INSERT … SELECT from a table whose files need all memory to be merged, into one that
+// is compacted as it is written: the reader does not wait for the writer, nor the
+// writer for the reader.
+func TestInsertFromWhatNeedsAllMemory(t *testing.T) {
+	const rows = 3000
+	for threads := 1; threads <= 2; threads++ {
+		w := newWorldOf(t, tarn.Config{Memory: 8 << 20, Workers: threads}, tarnsql.Options{Memory: 64 << 20, Threads: threads})
+		w.does("CREATE TABLE a (id BIGINT, s STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '2', 'write-only' = 'true');" +
+			"CREATE TABLE b (id BIGINT, s STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '3', 'num-sorted-run.compaction-trigger' = '2')")
+		for part := range 7 {
+			w.does(fmt.Sprintf("INSERT INTO a SELECT range, md5((range * 10 + %d)::VARCHAR) || repeat(md5(range::VARCHAR), 10) FROM range(%d)", part, rows))
+		}
+		for range 2 {
+			w.does("INSERT INTO b SELECT * FROM a")
+		}
+		w.wants("SELECT count(*), count(*) FILTER (WHERE a.s = b.s) FROM a JOIN b ON a.id = b.id", fmt.Sprintf("%d,%d\n", rows, rows))
+	}
+}
+
 // answer is text for statements of all kinds.
 func answer(w *world, sql string) (string, error) {
 	ctx := context.Background()

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/option"
@@ -23,5 +25,21 @@ func config(s settings) (tarn.Config, error) {
 		return cfg, tarnerr.Trace(op, err)
 	}
 	cfg.Durability = d
+	cfg.SpillDir = spillDir(s.SpillDir)
 	return cfg, nil
+}
+
+// spillNone is the setting that lets nothing spill.
+const spillNone = "none"
+
+// spillDir is where rows go that do not fit the memory: the system's directory of
+// temporary files, unless a setting says otherwise.
+func spillDir(setting string) string {
+	switch setting {
+	case "":
+		return os.TempDir()
+	case spillNone:
+		return ""
+	}
+	return setting
 }

@@ -35,6 +35,7 @@ type settings struct {
 	Memory     string `json:"memory"`
 	Workers    int    `json:"workers"`
 	Durability string `json:"durability"`
+	SpillDir   string `json:"spill-dir"`
 }
 
 func (a *app) root() *cobra.Command {
@@ -63,6 +64,7 @@ directory).`,
 	f.StringVar(&a.flags.Memory, "memory", "", "memory budget, such as 512mb (default 256mb)")
 	f.IntVar(&a.flags.Workers, "workers", 0, "work done side by side (default: the number of CPUs)")
 	f.StringVar(&a.flags.Durability, "durability", "", "fsync: a commit survives a power cut (default); os: it survives a crash of the process")
+	f.StringVar(&a.flags.SpillDir, "spill-dir", "", "local directory for rows that do not fit the memory budget (default: the system's for temporary files); none: they become data files early")
 	cmd.AddCommand(a.db(), a.table(), a.partition(), a.commit(), a.sql(), a.version())
 	return cmd
 }
@@ -111,6 +113,7 @@ func (a *app) settings() (settings, error) {
 	s.Warehouse = first(s.Warehouse, os.Getenv("TARN_WAREHOUSE"), file.Warehouse)
 	s.Memory = first(s.Memory, os.Getenv("TARN_MEMORY"), file.Memory)
 	s.Durability = first(s.Durability, os.Getenv("TARN_DURABILITY"), file.Durability)
+	s.SpillDir = first(s.SpillDir, os.Getenv("TARN_SPILL_DIR"), file.SpillDir)
 	if s.Workers == 0 {
 		s.Workers = file.Workers
 	}
@@ -150,7 +153,7 @@ func (a *app) readConfig() (settings, error) {
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&s); err != nil {
 			return settings{}, tarnerr.Wrap(tarnerr.Invalid, "reading config file", err, "path", p).
-				WithHint(`It holds a JSON object with "warehouse", "memory", "workers" and "durability".`)
+				WithHint(`It holds a JSON object with "warehouse", "memory", "workers", "durability" and "spill-dir".`)
 		}
 		return s, nil
 	}

@@ -153,6 +153,12 @@ func (r *sqlRun) shareMemory() error {
 		return err
 	}
 	r.opts.Memory, r.opts.Threads = tarn.DefaultMemory, cfg.Workers
+	if s.SpillDir != "" && s.SpillDir != spillNone {
+		if err := os.MkdirAll(s.SpillDir, 0o755); err != nil {
+			return tarnerr.Wrap(tarnerr.Denied, "making directory for temporary files", err)
+		}
+		r.opts.TempDir = s.SpillDir
+	}
 	if cfg.Memory != 0 {
 		r.opts.Memory = cfg.Memory / 2
 		r.flags.Memory = strconv.FormatInt(cfg.Memory/2, 10) + "b"
