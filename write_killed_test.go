@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ func openSpilling(ctx context.Context, dir string, l *event.Listener) (*tarn.Run
 }
 
 // upsertForever goes on with the commits of a stream: commit n sets all keys to n.
-// It prints each, and dies at the second event of the phase.
+// It dies at the second event of the phase.
 func upsertForever(ctx context.Context, dir, phase string) error {
 	seen := 0
 	die := func(now string) {
@@ -54,13 +56,18 @@ func upsertForever(ctx context.Context, dir, phase string) error {
 			return
 		}
 		if seen++; seen == 2 {
-			p, _ := os.FindProcess(os.Getpid())
-			p.Kill()
-			select {}
+			kill()
 		}
 	}
+	var spills atomic.Int64
+	switch phase {
+	case "spilling": // a temporary file has begun
+		go whenSpilled(dir, func(file int64) bool { return file >= 2 })
+	case "merging": // one more than buffers make: of several of them, or of a compaction
+		go whenSpilled(dir, func(file int64) bool { return file > spills.Load()+1 })
+	}
 	_, t, err := openSpilling(ctx, dir, &event.Listener{
-		SpillEnd:   func(event.SpillEnd) { die("spill") },
+		SpillEnd:   func(event.SpillEnd) { spills.Add(1); die("spill") },
 		FlushEnd:   func(event.FlushEnd) { die("flush") },
 		CompactEnd: func(event.CompactEnd) { die("compacted") },
 		StorageCall: func(i event.StorageCall) {
@@ -94,6 +101,26 @@ func upsertForever(ctx context.Context, dir, phase string) error {
 	return fmt.Errorf("nothing of the phase %q came", phase)
 }
 
+func kill() {
+	p, _ := os.FindProcess(os.Getpid())
+	p.Kill()
+	select {}
+}
+
+// whenSpilled kills the process as soon as there is a temporary file with such a number.
+func whenSpilled(dir string, now func(file int64) bool) {
+	for {
+		files, _ := filepath.Glob(filepath.Join(dir, "spill", "*", "*"))
+		for _, f := range files {
+			var number int64
+			if _, err := fmt.Sscanf(filepath.Base(f), "spill-%d.arrow", &number); err == nil && now(number) {
+				kill()
+			}
+		}
+		runtime.Gosched()
+	}
+}
+
 // upsert sets all keys to n.
 func upsert(ctx context.Context, t table.Table, w table.StreamWrite, n int64) error {
 	for from := 0; from < killRows; from += 500 {
@@ -101,7 +128,7 @@ func upsert(ctx context.Context, t table.Table, w table.StreamWrite, n int64) er
 		for i := range 500 {
 			b.Field(0).(*array.Int64Builder).Append(int64((from + i) * 7919 % killRows))
 			b.Field(1).(*array.Int64Builder).Append(n)
-			b.Field(2).(*array.StringBuilder).Append(strings.Repeat("text ", 40))
+			b.Field(2).(*array.StringBuilder).Append(strings.Repeat("text ", 160))
 		}
 		rec := b.NewRecordBatch()
 		b.Release()
@@ -136,11 +163,11 @@ func TestKilledWhileWriting(t *testing.T) {
 			{Name: "n", Type: types.MustParse("BIGINT")},
 			{Name: "text", Type: types.MustParse("STRING")},
 		},
-		PrimaryKeys: []string{"id"}, Options: map[string]string{"bucket": "2", "num-sorted-run.compaction-trigger": "2"},
+		PrimaryKeys: []string{"id"}, Options: map[string]string{"bucket": "2", "num-sorted-run.compaction-trigger": "2", "local-sort.max-num-file-handles": "2"},
 	}, false); err != nil {
 		t.Fatal(err)
 	}
-	phases := []string{"spill", "flush", "write", "compacted", "commit", "committed"}
+	phases := []string{"spilling", "spill", "merging", "flush", "write", "compacted", "commit", "committed"}
 	for _, phase := range phases {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledWhileWriting$")
