@@ -2,10 +2,10 @@
 
 GO ?= go
 
-.PHONY: help build demo test bench bench-peers interop fuzz lint cross update
+.PHONY: help build demo test bench bench-peers interop interop-all fuzz lint cross update
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the tarn command into bin/
 	$(GO) build -o bin/ ./cmd/tarn
@@ -24,6 +24,9 @@ bench-peers: ## the contest with Java Paimon, pypaimon-native and DuckDB (SIZE=1
 
 interop: ## round trips with Java Paimon and pypaimon
 	@bash scripts/test-groups.sh interop
+
+interop-all: ## the same with SQL of Flink, by its gateway (a download of 350 MB, once)
+	@bash scripts/test-groups.sh interop-all
 
 fuzz: ## every fuzz target for a while (FUZZTIME=3s each)
 	@bash scripts/fuzz-all.sh

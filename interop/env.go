@@ -17,33 +17,44 @@ type env struct {
 	python, peer    string
 }
 
-// locate asks the script, which alone knows whether what is installed belongs to
-// these sources.
+// locate finds what the judge and pypaimon need.
 func locate(ctx context.Context) (env, error) {
-	root, err := moduleRoot()
+	places, err := Paths(ctx, "", "java", "classpath", "python", "peer")
 	if err != nil {
 		return env{}, err
 	}
+	return env{java: places["java"], classpath: places["classpath"], python: places["python"], peer: places["peer"]}, nil
+}
+
+// Paths asks scripts/interop-env.sh, which alone knows whether what is installed
+// belongs to these sources, for the places called names of a set of its: "" for the
+// judge and pypaimon, "flink".
+func Paths(ctx context.Context, set string, names ...string) (map[string]string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{filepath.Join(root, "scripts", "interop-env.sh"), "--paths"}
+	if set != "" {
+		args = append(args, set)
+	}
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "bash", filepath.Join(root, "scripts", "interop-env.sh"), "--paths")
+	cmd := exec.CommandContext(ctx, "bash", args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return env{}, fmt.Errorf("locating the interop environment: %s (%w)", strings.TrimSpace(stderr.String()), err)
+		return nil, fmt.Errorf("locating the interop environment: %s (%w)", strings.TrimSpace(stderr.String()), err)
 	}
-	var e env
-	places := map[string]*string{"java": &e.java, "classpath": &e.classpath, "python": &e.python, "peer": &e.peer}
+	places := map[string]string{}
 	for line := range strings.Lines(stdout.String()) {
 		name, place, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if p := places[name]; p != nil {
-			*p = place
+		places[name] = place
+	}
+	for _, name := range names {
+		if places[name] == "" {
+			return nil, fmt.Errorf("locating the interop environment: no line %s. output=%q", name, stdout.String())
 		}
 	}
-	for name, p := range places {
-		if *p == "" {
-			return env{}, fmt.Errorf("locating the interop environment: no line %s. output=%q", name, stdout.String())
-		}
-	}
-	return e, nil
+	return places, nil
 }
 
 // moduleRoot is the nearest folder above the working directory that has go.mod.

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs the other implementations that the interop tests talk to: the judge on Java
-# Paimon (interop/java) and a venv with pypaimon (interop/py). What is there already, for
-# these very sources and pins, is kept.
+# Paimon (interop/java) and a venv with pypaimon (interop/py); by name Flink's SQL gateway
+# with Paimon (interop/flink/java), which is 350 MB. What is there already, for these very
+# sources and pins, is kept.
 #
-#   scripts/interop-env.sh          install what is missing, say what was done
-#   scripts/interop-env.sh --paths  only print where it lies, or fail (for the Go harness)
+#   scripts/interop-env.sh                  install what is missing, say what was done
+#   scripts/interop-env.sh flink            the same for Flink
+#   scripts/interop-env.sh --paths [flink]  only print where it lies, or fail (for the Go harness)
 #
 # TARN_CACHE is the cache folder (default ~/.cache/tarn); all goes into its folder interop.
 set -euo pipefail
@@ -32,22 +34,25 @@ twice() { "$@" || { echo "interop-env: once more: $*" >&2 && "$@"; }; }
 # publish FROM TO moves what was built into its place, unless another run was faster.
 publish() { mv -T "$1" "$2" 2>/dev/null || [ -e "$2" ] || die "cannot write $2"; }
 
-install_judge() {
+# build_java FOLDER NAME LIB JAR builds the Maven project NAME and puts what it runs with
+# into the folder LIB. A download that stalls for a minute fails, and a second try asks
+# again for what the first was refused (-U).
+build_java() {
   require "$java" openjdk-17-jdk-headless
   require "${java}c" openjdk-17-jdk-headless
   require mvn maven
   local version work
   version=$("$java" -version 2>&1 | sed -n '1s/.*version "\([0-9]*\).*/\1/p')
-  [ "${version:-0}" -ge 17 ] || die "$java is version ${version:-unknown}, but Paimon's judge needs 17 (Debian: apt-get install openjdk-17-jdk-headless)."
-  work=$(mktemp -d "$cache/judge.XXXXXX")
-  if ! (cd interop/java && twice mvn -q -B -ntp -Djudge.build="$work" package \
-    dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$work/lib") >"$work/log" 2>&1; then
+  [ "${version:-0}" -ge 17 ] || die "$java is version ${version:-unknown}, but $1 needs 17 (Debian: apt-get install openjdk-17-jdk-headless)."
+  work=$(mktemp -d "$cache/$2.XXXXXX")
+  if ! (cd "$1" && twice mvn -q -B -ntp -U -Dmaven.wagon.rto=60000 -Daether.connector.requestTimeout=60000 \
+    "-D$2.build=$work" package dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$work/lib") >"$work/log" 2>&1; then
     cat "$work/log" >&2
     rm -rf "$work"
-    die "building interop/java failed (see above)."
+    die "building $1 failed (see above)."
   fi
-  publish "$work/lib" "$lib"
-  publish "$work/judge.jar" "$judge"
+  publish "$work/lib" "$3"
+  publish "$work/$2.jar" "$4"
   rm -rf "$work"
 }
 
@@ -62,23 +67,34 @@ install_python() {
   touch "$venv/stamp"
 }
 
-mapfile -t sources < <(find interop/java -name target -prune -o -type f \( -name '*.java' -o -name pom.xml \) -print | LC_ALL=C sort)
-lib=$cache/lib-$(key interop/java/pom.xml)
-judge=$cache/judge-$(key "${sources[@]}").jar
-venv=$cache/venv-$(key interop/py/requirements.txt)
+# sources FOLDER are the files that a Maven project is built of.
+sources() { find "$1" -name target -prune -o -type f \( -name '*.java' -o -name pom.xml \) -print | LC_ALL=C sort; }
 
-case "${1:-}" in
+mapfile -t files < <(sources interop/java)
+lib=$cache/lib-$(key interop/java/pom.xml)
+judge=$cache/judge-$(key "${files[@]}").jar
+venv=$cache/venv-$(key interop/py/requirements.txt)
+mapfile -t files < <(sources interop/flink/java)
+flink_lib=$cache/flink-lib-$(key interop/flink/java/pom.xml)
+flink=$cache/flink-$(key "${files[@]}").jar
+
+case "$*" in
   --paths)
     [ -e "$lib" ] && [ -e "$judge" ] && [ -e "$venv/stamp" ] ||
       die "not installed, or older than its sources. Run scripts/interop-env.sh."
     printf 'java\t%s\nclasspath\t%s\npython\t%s\npeer\t%s\n' \
       "$java" "$judge:$lib/*" "$venv/bin/python" "$PWD/interop/py/peer.py"
     ;;
+  "--paths flink")
+    [ -e "$flink_lib" ] && [ -e "$flink" ] ||
+      die "Flink is not installed, or older than its sources. Run scripts/interop-env.sh flink."
+    printf 'java\t%s\nclasspath\t%s\n' "$java" "$flink:$flink_lib/*"
+    ;;
   "")
     mkdir -p "$cache"
     begin=$SECONDS
     if [ -e "$lib" ] && [ -e "$judge" ]; then echo "judge: there already ($judge)"; else
-      install_judge
+      build_java interop/java judge "$lib" "$judge"
       echo "judge: built in $((SECONDS - begin)) s ($judge)"
     fi
     begin=$SECONDS
@@ -87,5 +103,13 @@ case "${1:-}" in
       echo "pypaimon: installed in $((SECONDS - begin)) s ($venv)"
     fi
     ;;
-  *) die "unknown argument $1 (none, or --paths)" ;;
+  flink)
+    mkdir -p "$cache"
+    begin=$SECONDS
+    if [ -e "$flink_lib" ] && [ -e "$flink" ]; then echo "flink: there already ($flink)"; else
+      build_java interop/flink/java flink "$flink_lib" "$flink"
+      echo "flink: built in $((SECONDS - begin)) s ($flink)"
+    fi
+    ;;
+  *) die "unknown arguments $* (none, flink, --paths, or --paths flink)" ;;
 esac

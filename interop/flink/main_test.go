@@ -1,0 +1,7 @@
+//go:build !interopall
+
+package flink
+
+import "testing"
+
+func runAll(m *testing.M) int { return m.Run() }
