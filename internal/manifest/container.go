@@ -81,8 +81,8 @@ func (f *container) nextPacked() (packed []byte, n int64, more bool, err error) 
 	n = c.Long()
 	packed = c.Text()
 	marker := c.Take(ocf.MarkerSize)
-	if err := c.Error("reading block of Avro container", "offset", start); err != nil {
-		return nil, 0, false, err
+	if c.Err != nil {
+		return nil, 0, false, c.Error("reading block of Avro container", "offset", start)
 	}
 	if !bytes.Equal(marker, f.marker) {
 		return nil, 0, false, tarnerr.New(tarnerr.Corrupt, "reading block of Avro container", "sync marker does not follow the block", "offset", start)

@@ -181,7 +181,7 @@ func FuzzRead(f *testing.F) {
 		if len(data) > 1<<20 {
 			return
 		}
-		if err := readEverything(data, checked(t), fileformat.ReadRequest{BatchRows: 100}); err != nil && !badInput(err) {
+		if err := readEverything(data, formattest.Bounded(t), fileformat.ReadRequest{BatchRows: 100}); err != nil && !badInput(err) {
 			t.Fatal(err)
 		}
 	})
@@ -205,7 +205,7 @@ func FuzzRecords(f *testing.F) {
 		if nest {
 			fields, schema = nested, schemas[1]
 		}
-		err := readEverything(container(schema, ocf.CodecNull, rows, records), checked(t), fileformat.ReadRequest{Columns: fields})
+		err := readEverything(container(schema, ocf.CodecNull, rows, records), formattest.Bounded(t), fileformat.ReadRequest{Columns: fields})
 		if err != nil && !badInput(err) {
 			t.Fatal(err)
 		}

@@ -199,8 +199,8 @@ func (r *fileReader) decode(rows int64) (n int64, err error) {
 
 // checkBlock gives the error of the block at hand, and wants it to end with its rows.
 func (r *fileReader) checkBlock() error {
-	if err := r.cur.Error("reading Avro file", "path", r.file.Path, "offset", r.off); err != nil {
-		return err
+	if r.cur.Err != nil {
+		return r.cur.Error("reading Avro file", "path", r.file.Path, "offset", r.off)
 	}
 	if r.rows == 0 && r.cur.Pos != len(r.cur.Buf) {
 		return r.file.broken(r.off, "block has bytes behind its rows", "at", r.cur.Pos)

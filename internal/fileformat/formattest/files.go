@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/types"
 )
@@ -28,15 +30,33 @@ func Checked(t testing.TB) memory.Allocator {
 
 type tb struct{ testing.TB }
 
-// Peak is an allocator that remembers the most bytes it had given at a time.
-type Peak struct {
-	memory.Allocator
-	now, Most int
+// Bounded is Checked, and fails the test when as much was allocated at a time as
+// no file may bring about.
+func Bounded(t testing.TB) memory.Allocator {
+	p := &Peak{Allocator: Checked(t)}
+	t.Cleanup(func() {
+		if most := p.Most(); most > 3*batch.MostBytes {
+			t.Errorf("%d bytes were allocated", most)
+		}
+	})
+	return p
 }
 
+// Peak is an allocator that remembers the most bytes it had given at a time. Safe
+// for concurrent use where its parent is.
+type Peak struct {
+	memory.Allocator
+	now, most atomic.Int64
+}
+
+// Most is the most bytes that were given at a time.
+func (p *Peak) Most() int { return int(p.most.Load()) }
+
 func (p *Peak) add(n int) {
-	p.now += n
-	p.Most = max(p.Most, p.now)
+	now := p.now.Add(int64(n))
+	for most := p.most.Load(); now > most && !p.most.CompareAndSwap(most, now); {
+		most = p.most.Load()
+	}
 }
 
 func (p *Peak) Allocate(n int) []byte {

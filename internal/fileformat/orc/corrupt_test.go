@@ -107,7 +107,7 @@ func FuzzRead(f *testing.F) {
 		if len(data) > 1<<20 {
 			return
 		}
-		if err := readEverything(data, checked(t), fileformat.ReadRequest{BatchRows: 100, Workers: 2}); err != nil && !badInput(err) {
+		if err := readEverything(data, formattest.Bounded(t), fileformat.ReadRequest{BatchRows: 100, Workers: 2}); err != nil && !badInput(err) {
 			t.Fatal(err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestClaimsAreNotBelieved(t *testing.T) {
 	copy(data[s.spans[streamKey{f.root.children[0].column, streamLength}].off:], []byte{0x1f, 0x07, 0xff, 0xff, 0xff})
 	alloc := &formattest.Peak{Allocator: checked(t)}
 	err = readEverything(data, alloc, fileformat.ReadRequest{Columns: pyFields("nested")[:1], BatchRows: 10})
-	if !errors.Is(err, tarnerr.Corrupt) || alloc.Most > 1<<20 {
-		t.Errorf("%v, after %d bytes", err, alloc.Most)
+	if !errors.Is(err, tarnerr.Corrupt) || alloc.Most() > 1<<20 {
+		t.Errorf("%v, after %d bytes", err, alloc.Most())
 	}
 }

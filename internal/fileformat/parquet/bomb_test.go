@@ -119,8 +119,8 @@ func TestClaimedEntries(t *testing.T) {
 	}
 	err = l.takeNested(t.Context(), 1, true)
 	l.out.Release()
-	if !errors.Is(err, errMemory) || alloc.Most > 3<<20 || cap(l.batchDefs) > 3<<20 {
-		t.Errorf("%v, after %d bytes and %d levels", err, alloc.Most, cap(l.batchDefs))
+	if !errors.Is(err, errMemory) || alloc.Most() > 3<<20 || cap(l.batchDefs) > 3<<20 {
+		t.Errorf("%v, after %d bytes and %d levels", err, alloc.Most(), cap(l.batchDefs))
 	}
 }
 

@@ -85,7 +85,7 @@ func FuzzRead(f *testing.F) {
 		if len(data) > 1<<20 {
 			return
 		}
-		alloc := checked(t)
+		alloc := formattest.Bounded(t)
 		if err := readEverything(data, alloc, fileformat.ReadRequest{BatchRows: 100, Workers: 2}); err != nil && !badInput(err) {
 			t.Fatal(err)
 		}
