@@ -24,6 +24,8 @@ const (
 	// mergeBatchRows are the rows in memory of all runs merged at one time, of each
 	// at least leastBatchRows and at most runBatchRows.
 	mergeBatchRows, leastBatchRows, runBatchRows = 64 << 10, 1024, 16 << 10
+	// holdRun is about what a run may hold of a file being read.
+	holdRun = 8 << 20
 	// outputRows are the rows of a merged batch.
 	outputRows = 16 << 10
 )
@@ -157,7 +159,7 @@ func (r *Rewriter) runs(dir string, runs lsm.Section, cfg merge.Config, trace bo
 func (r *Rewriter) runRequest(among, workers int) run.Request {
 	return run.Request{
 		Columns: r.rows, Workers: workers, Mem: batch.Recycled(r.cfg.Mem),
-		BatchRows: min(max(mergeBatchRows/among, leastBatchRows), runBatchRows),
+		BatchRows: min(max(mergeBatchRows/among, leastBatchRows), runBatchRows), Hold: holdRun,
 	}
 }
 

@@ -58,6 +58,10 @@ type ReadRequest struct {
 	BatchRows int
 	// Workers decode columns side by side; 0 and 1 decode on the calling goroutine.
 	Workers int
+	// Hold is about how many bytes of the file the reader may have in memory where it
+	// wants more of it, read in smaller pieces then; 0 means the format's default.
+	// Formats that hold little anyway do not look at it.
+	Hold int64
 }
 
 // WriteOptions tune a writer.

@@ -44,8 +44,9 @@ type Request struct {
 	Where *expr.Bound
 	// From and To bound the rows by their number in the file, as in [fileformat.ReadRequest].
 	From, To int64
-	// BatchRows and Workers are as in [fileformat.ReadRequest].
+	// BatchRows, Workers and Hold are as in [fileformat.ReadRequest].
 	BatchRows, Workers int
+	Hold               int64
 	// Mem is where the rows are put; nil means Source.Mem.
 	Mem memory.Allocator
 }
@@ -111,7 +112,7 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	}
 	in, err := f.Read(ctx, fileformat.ReadRequest{
 		Columns: asked, Where: writtenNames(req.Where, s.Table.Fields, written.Fields),
-		From: req.From, To: req.To, BatchRows: req.BatchRows, Workers: req.Workers,
+		From: req.From, To: req.To, BatchRows: req.BatchRows, Workers: req.Workers, Hold: req.Hold,
 	})
 	if err != nil {
 		f.Close()

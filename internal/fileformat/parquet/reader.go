@@ -21,6 +21,7 @@ const fewerTimes = 16
 // fileReader reads columns of a file, batch by batch.
 type fileReader struct {
 	file      *File
+	plan      readPlan
 	columns   columnSet
 	filter    *filter
 	narrowing *narrowing // nil: pages are the finest that is skipped
@@ -81,6 +82,10 @@ func (f *File) reader(req fileformat.ReadRequest) (*fileReader, error) {
 	var err error
 	if r.columns, err = f.columnSet(req.Columns, req.Workers); err != nil {
 		return nil, err
+	}
+	r.plan = f.plan.within(req.Hold)
+	for l := range r.columns.leaves {
+		l.window = r.plan.window(r.columns.n)
 	}
 	r.batchRows = fileformat.BatchRows(r.columns.schema, req.BatchRows)
 	if req.Numbers {
@@ -291,7 +296,7 @@ func (r *fileReader) load(ctx context.Context, spans []span) (bool, error) {
 	spans = slices.DeleteFunc(spans, func(sp span) bool {
 		return slices.ContainsFunc(r.loaded, func(s segment) bool { _, ok := s.view(sp.off, sp.n); return ok })
 	})
-	more, err := r.file.gather(ctx, spans)
+	more, err := r.file.gather(ctx, spans, r.plan)
 	r.loaded = append(r.loaded, more...)
 	slices.SortFunc(r.loaded, func(a, b segment) int { return cmp.Compare(a.off, b.off) })
 	return more != nil, err

@@ -16,6 +16,15 @@ type readPlan struct {
 
 var defaultPlan = readPlan{least: 1 << 20, most: 4 << 20, limit: 16 << 20, gap: 128 << 10}
 
+// within is the plan of one who may hold so many bytes, half of them read ahead; 0 is
+// no limit but its own.
+func (p readPlan) within(hold int64) readPlan {
+	if hold > 0 {
+		p.limit, p.least = min(p.limit, hold/2), min(p.least, hold/32)
+	}
+	return p
+}
+
 // window is how much is read at a time of each of the columns read side by side.
 func (p readPlan) window(columns int) int64 {
 	return min(max(p.limit/int64(max(columns, 1)), p.least), p.most)
@@ -177,7 +186,7 @@ func (s *stream) close() {
 // joined over small gaps, what the tail holds is not read again. It gives
 // nothing when the spans are too large to be held at once. The caller gives the
 // segments back.
-func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
+func (f *File) gather(ctx context.Context, spans []span, plan readPlan) ([]segment, error) {
 	sort.Slice(spans, func(i, j int) bool { return spans[i].off < spans[j].off })
 	var parts []span
 	var total int64
@@ -188,7 +197,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		sp.n = min(sp.n, f.tailOff-sp.off)
 		if len(parts) > 0 {
 			last := &parts[len(parts)-1]
-			if end := last.off + last.n; sp.off <= end+f.plan.gap {
+			if end := last.off + last.n; sp.off <= end+plan.gap {
 				total -= last.n
 				last.n = max(end, sp.off+sp.n) - last.off
 				total += last.n
@@ -198,7 +207,7 @@ func (f *File) gather(ctx context.Context, spans []span) ([]segment, error) {
 		parts = append(parts, sp)
 		total += sp.n
 	}
-	if total > f.plan.limit {
+	if total > plan.limit {
 		return nil, nil
 	}
 	out := make([]segment, len(parts))
