@@ -20,6 +20,7 @@ import (
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/split"
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
@@ -29,8 +30,9 @@ import (
 // TestText plans over tables that exist as metadata only, described in testdata:
 //
 //	schema pk=k partition=p options=(bucket=2)   columns: ID NAME TYPE
-//	commit                                       files: + NAME … or - NAME
+//	commit [kind=KIND]                           files: + NAME … or - NAME, changelog files: c NAME …
 //	plan [limit=N] [snapshot=N] [workers=N]      a predicate
+//	follow, between, diff, expire                see changes_test.go
 //
 // A file is described by p=PARTITION b=BUCKET of=TOTAL level=N rows=N size=N
 // key=MIN..MAX seq=MIN..MAX deletes=N|unknown schema=N dense=COL,… cut=STATISTICS, and by
@@ -80,9 +82,17 @@ func (tb *planTable) run(t *testing.T, d *datadriven.TestData) (string, error) {
 	case "schema":
 		return "", tb.schema(t, d)
 	case "commit":
-		return "", tb.commit(t, d.Input)
+		return "", tb.commit(t, d)
 	case "plan":
 		return tb.plan(t, d)
+	case "follow":
+		return tb.follow(t, d)
+	case "between":
+		return tb.between(t, d)
+	case "diff":
+		return tb.diff(t, d)
+	case "expire":
+		return "", tb.expire(t, d)
 	}
 	t.Fatalf("unknown command %s", d.Cmd)
 	return "", nil
@@ -136,10 +146,10 @@ func (tb *planTable) schema(t *testing.T, d *datadriven.TestData) error {
 	return err
 }
 
-func (tb *planTable) commit(t *testing.T, input string) error {
+func (tb *planTable) commit(t *testing.T, d *datadriven.TestData) error {
 	ctx := context.Background()
-	var entries []manifest.Entry
-	for line := range strings.Lines(input) {
+	var entries, told []manifest.Entry
+	for line := range strings.Lines(d.Input) {
 		words := strings.Fields(line)
 		if words[0] == "-" {
 			e, ok := tb.files[words[1]]
@@ -151,6 +161,10 @@ func (tb *planTable) commit(t *testing.T, input string) error {
 			continue
 		}
 		e := tb.parseFile(t, words[1:])
+		if words[0] == "c" {
+			told = append(told, e)
+			continue
+		}
 		tb.files[words[1]] = e
 		entries = append(entries, e)
 	}
@@ -175,6 +189,20 @@ func (tb *planTable) commit(t *testing.T, input string) error {
 	}
 	if next.DeltaManifestList, _, err = tb.cfg.Manifests.WriteList(ctx, added); err != nil {
 		return err
+	}
+	if len(told) > 0 {
+		metas, err := tb.cfg.Manifests.WriteManifests(ctx, told)
+		if err != nil {
+			return err
+		}
+		list, size, err := tb.cfg.Manifests.WriteList(ctx, metas)
+		if err != nil {
+			return err
+		}
+		next.ChangelogManifestList, next.ChangelogManifestListSize = &list, &size
+	}
+	if d.HasArg("kind") {
+		d.ScanArgs(t, "kind", (*string)(&next.CommitKind))
 	}
 	tb.last = next
 	return tb.cfg.FileIO.CreateIfAbsent(ctx, tb.cfg.Layout.SnapshotFile(next.ID), next.Marshal())
@@ -328,14 +356,9 @@ func (tb *planTable) plan(t *testing.T, d *datadriven.TestData) (string, error) 
 			return "", err
 		}
 	}
-	if d.Input != "" {
-		e, err := sqltext.ParseWhere(d.Input)
-		if err != nil {
-			return "", err
-		}
-		if req.Where, err = expr.Bind(e, cfg.Schema.Fields); err != nil {
-			return "", err
-		}
+	var err error
+	if req.Where, err = tb.where(d.Input); err != nil {
+		return "", err
 	}
 	r, err := Plan(context.Background(), cfg, req)
 	if err != nil {
@@ -358,13 +381,30 @@ func (tb *planTable) plan(t *testing.T, d *datadriven.TestData) (string, error) 
 		if s.RawConvertible {
 			mode = "raw"
 		}
-		where := strings.TrimPrefix(s.BucketPath, cfg.FileIO.URI(cfg.Layout.Dir)+"/")
-		if !slices.Contains([]int32{int32(cfg.Options.Bucket), -1}, *s.TotalBuckets) {
-			where += fmt.Sprintf(" of %d", *s.TotalBuckets)
-		}
-		fmt.Fprintf(&b, "%s: %s %s\n", where, mode, strings.Join(names, " "))
+		fmt.Fprintf(&b, "%s: %s %s\n", tb.place(s), mode, strings.Join(names, " "))
 	}
 	return b.String(), nil
+}
+
+// place is the bucket of a split.
+func (tb *planTable) place(s *split.Split) string {
+	where := strings.TrimPrefix(s.BucketPath, tb.cfg.FileIO.URI(tb.cfg.Layout.Dir)+"/")
+	if !slices.Contains([]int32{int32(tb.cfg.Options.Bucket), -1}, *s.TotalBuckets) {
+		where += fmt.Sprintf(" of %d", *s.TotalBuckets)
+	}
+	return where
+}
+
+// where reads a predicate, nil for no text.
+func (tb *planTable) where(text string) (*expr.Bound, error) {
+	if text == "" {
+		return nil, nil
+	}
+	e, err := sqltext.ParseWhere(text)
+	if err != nil {
+		return nil, err
+	}
+	return expr.Bind(e, tb.cfg.Schema.Fields)
 }
 
 var epoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
