@@ -22,6 +22,15 @@ func (s Split) RowCount() int64 {
 	return s.s.RowCount()
 }
 
+// LiveRows is the number of rows that reading the split without a filter gives, where
+// metadata tell; known is false where only reading tells.
+func (s Split) LiveRows() (n int64, known bool) {
+	if s.s == nil {
+		return 0, false
+	}
+	return s.s.LiveRows()
+}
+
 // Bucket is the bucket the split belongs to.
 func (s Split) Bucket() int {
 	if s.s == nil {

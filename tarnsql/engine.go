@@ -3,7 +3,6 @@
 package tarnsql
 
 import (
-	"context"
 	"os"
 	"runtime"
 	"strconv"
@@ -26,6 +25,7 @@ type engine struct {
 	zone     string
 	env      env.Env
 	plain    *plainFiles
+	parsers  chan *question // that have nothing to do
 
 	mu     sync.Mutex
 	scans  map[int64]*scan // those that a running statement refers to
@@ -54,7 +54,7 @@ func openEngine(opts Options, warehouse string) (*engine, error) {
 	if err != nil {
 		return nil, tarnerr.Wrap(tarnerr.Denied, op, err).WithHint("Name a directory for temporary files that can be written.")
 	}
-	e := &engine{mem: opts.Allocator, threads: opts.Threads, temp: temp, zone: opts.TimeZone, env: env.Real(), scans: map[int64]*scan{}}
+	e := &engine{mem: opts.Allocator, threads: opts.Threads, temp: temp, zone: opts.TimeZone, env: env.Real(), scans: map[int64]*scan{}, parsers: make(chan *question, opts.Threads)}
 	if err := e.start(opts, warehouse); err != nil {
 		e.close()
 		return nil, err
@@ -110,6 +110,9 @@ func (e *engine) connect() (mapping.Connection, error) {
 }
 
 func (e *engine) close() {
+	for len(e.parsers) > 0 {
+		(<-e.parsers).close()
+	}
 	mapping.Close(&e.database)
 	os.RemoveAll(e.temp)
 }
@@ -143,38 +146,6 @@ func (e *engine) remove(id int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.scans, id)
-}
-
-// text runs a query of one VARCHAR with VARCHAR parameters. An error shows its
-// place in the script that the query is from.
-func (e *engine) text(ctx context.Context, query *edited, parameters ...string) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", tarnerr.Wrap(tarnerr.Unavailable, "running statement", err)
-	}
-	conn, err := e.connect()
-	if err != nil {
-		return "", err
-	}
-	defer mapping.Disconnect(&conn)
-	var stmt mapping.PreparedStatement
-	defer mapping.DestroyPrepare(&stmt)
-	if mapping.Prepare(conn, query.text, &stmt) == mapping.StateError {
-		return "", parseFailure(mapping.PrepareError(stmt)).error("preparing statement", query)
-	}
-	for i, p := range parameters {
-		mapping.BindVarchar(stmt, mapping.IdxT(i+1), p)
-	}
-	var res mapping.Result
-	defer mapping.DestroyResult(&res)
-	if mapping.ExecutePrepared(stmt, &res) == mapping.StateError {
-		return "", parseFailure(mapping.ResultError(&res)).error("running statement", query)
-	}
-	chunk := mapping.FetchChunk(res)
-	defer mapping.DestroyDataChunk(&chunk)
-	if chunk.Ptr == nil || mapping.DataChunkGetSize(chunk) != 1 {
-		return "", tarnerr.New(tarnerr.Internal, "running statement", "one row was expected")
-	}
-	return strings.Clone(textAt(mapping.VectorGetData(mapping.DataChunkGetVector(chunk, 0)), 0)), nil
 }
 
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

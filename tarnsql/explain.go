@@ -83,6 +83,9 @@ func (r *reference) describe(b *strings.Builder) {
 	if n := r.scan.plain.files; n > 0 {
 		b.WriteString("  DuckDB reads " + count(n, "file") + " by itself: no row of " + count(int(r.scan.plain.rows), "row") + " needs a merge\n")
 	}
+	if r.scan.counted {
+		b.WriteString("  counted without a look at them: " + count(int(r.scan.told), "row") + "\n")
+	}
 	if r.scan.where != nil {
 		b.WriteString("  pushed down: " + predicateText(r.scan.where, r.scan.fields, false) + "\n")
 	}

@@ -347,7 +347,12 @@ func pins(e expr.Expr, column string) bool {
 // its scan, for our table function.
 func (s *scan) text(number int64) string {
 	own := scanFunction + "(" + itoa(int(number)) + ")"
-	if len(s.plain.groups) == 0 {
+	switch {
+	case s.counted && len(s.own) == 0:
+		return "(SELECT 0 AS n)"
+	case s.counted:
+		return "(SELECT count(*) AS n FROM " + own + ")"
+	case len(s.plain.groups) == 0:
 		return own
 	}
 	var b strings.Builder
@@ -357,11 +362,7 @@ func (s *scan) text(number int64) string {
 		} else {
 			b.WriteByte('(')
 		}
-		columns := g.columns
-		if s.counted {
-			columns = "1"
-		}
-		b.WriteString("SELECT " + columns + " FROM read_parquet([")
+		b.WriteString("SELECT " + g.columns + " FROM read_parquet([")
 		for k, path := range g.paths {
 			if k > 0 {
 				b.WriteString(", ")
@@ -371,11 +372,7 @@ func (s *scan) text(number int64) string {
 		b.WriteString("], hive_partitioning = false, union_by_name = false)")
 	}
 	if len(s.own) > 0 {
-		columns := "*"
-		if s.counted {
-			columns = "1"
-		}
-		b.WriteString(" UNION ALL SELECT " + columns + " FROM " + own)
+		b.WriteString(" UNION ALL SELECT * FROM " + own)
 	}
 	b.WriteByte(')')
 	return b.String()

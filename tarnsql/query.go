@@ -30,15 +30,19 @@ func (db *DB) query(ctx context.Context, source *edited, into []types.Field) (*R
 	if err := db.resolve(ctx, found); err != nil {
 		return nil, err
 	}
-	found.count(tree)
 	if !db.opts.NoPushdown {
 		found.push(db.engine.zone)
+		found.count(tree)
 	}
 	if err := pin(ctx, found); err != nil {
 		return nil, err
 	}
 	for _, r := range found.references {
-		db.engine.plain.take(ctx, r.scan)
+		if r.scan.counted {
+			r.scan.tell()
+		} else {
+			db.engine.plain.take(ctx, r.scan)
+		}
 	}
 	st, cancel := db.engine.newStatement(ctx)
 	text := found.rewrite(func(r *reference) int64 { return st.add(r.scan) })

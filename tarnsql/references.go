@@ -4,6 +4,7 @@ package tarnsql
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/sqltext"
@@ -43,6 +44,7 @@ type survey struct {
 	of         map[int]*reference // by place
 	selects    []node             // each SELECT with a FROM
 	qualified  []node             // columns named with a database
+	counts     []counting         // items of a query that only counts rows
 	err        error
 }
 
@@ -215,8 +217,14 @@ func (s *survey) token(i int) sqltext.Token {
 	return sqltext.Token{}
 }
 
-// count finds the table of a query that is SELECT count(*) FROM it, and no more:
-// to bind columns takes longer than to count rows that footers tell.
+// counting is count(*) as it stands in the text.
+type counting struct {
+	from, to int
+	named    bool // it has an alias
+}
+
+// count finds the table of a query that is SELECT count(*) FROM it, and no more: the
+// rows of most files are known without a look at them.
 func (s *survey) count(tree node) {
 	sel := tree.child("node")
 	if len(s.references) != 1 || len(s.selects) != 1 || sel.text("type") != "SELECT_NODE" {
@@ -224,7 +232,7 @@ func (s *survey) count(tree node) {
 	}
 	r := s.references[0]
 	from := sel.child("from_table")
-	if from.text("type") != "BASE_TABLE" || from.location() != r.from || r.renamed || r.sampled || len(sel.list("modifiers")) > 0 {
+	if r.scan.system || from.text("type") != "BASE_TABLE" || from.location() != r.from || r.renamed || r.sampled || len(sel.list("modifiers")) > 0 || len(sel.list("group_expressions")) > 0 {
 		return
 	}
 	for _, part := range []string{"where_clause", "having", "qualify", "sample"} {
@@ -232,13 +240,24 @@ func (s *survey) count(tree node) {
 			return
 		}
 	}
+	var counts []counting
 	for _, item := range sel.list("select_list") {
 		f := asNode(item)
 		if f.text("class") != "FUNCTION" || f.text("function_name") != "count_star" || f["filter"] != nil || len(f.child("order_bys").list("orders")) > 0 {
 			return
 		}
+		at := f.location()
+		i := slices.IndexFunc(s.tokens, func(t sqltext.Token) bool { return t.Start == at })
+		if i < 0 || !s.tokens[i].Is("COUNT") || !s.token(i+1).Is("(") {
+			return
+		}
+		end := closing(s.tokens, i+1)
+		if end == len(s.tokens) {
+			return
+		}
+		counts = append(counts, counting{at, s.tokens[end].End(), f.text("alias") != ""})
 	}
-	r.scan.counted = len(sel.list("group_expressions")) == 0
+	s.counts, r.scan.counted = counts, true
 }
 
 // rewrite puts the table function in the place of each reference. number
@@ -255,6 +274,13 @@ func (s *survey) rewrite(number func(*reference) int64) *edited {
 		if i > 0 && s.tokens[i-1].Is("TABLE") { // TABLE takes a name alone
 			edits = append(edits, edit{s.tokens[i-1].Start, s.tokens[i-1].End(), "FROM"})
 		}
+	}
+	for _, c := range s.counts { // n is the column of a counted scan
+		with := "(" + strconv.FormatInt(s.references[0].scan.told, 10) + "::BIGINT + n)"
+		if !c.named {
+			with += ` AS "count_star()"`
+		}
+		edits = append(edits, edit{c.from, c.to, with})
 	}
 	return s.source.apply(append(append(edits, s.unqualify()...), s.titles()...))
 }

@@ -28,9 +28,10 @@ type scan struct {
 	splits    []table.Split
 	rows      int64 // in the files of splits
 	plain     plainScan
-	own       []table.Split // what is not among plain
+	told      int64         // rows of a counted scan that metadata tell
+	own       []table.Split // what is neither among plain nor told
 	system    bool          // a system table, which has no splits
-	counted   bool          // no column is wanted: see (*survey).count
+	counted   bool          // only the number of rows is wanted: see (*survey).count
 	meter     meter
 }
 
@@ -63,12 +64,30 @@ func (s *statement) failure() error {
 
 func (s *scan) fail(err error) string { return s.statement.fail(err) }
 
-// ownRows are the rows of what DuckDB does not read by itself.
-func (s *scan) ownRows() int64 { return s.rows - s.plain.rows }
+// ownRows are the rows of what the table function reads.
+func (s *scan) ownRows() (n int64) {
+	for _, split := range s.own {
+		n += split.RowCount()
+	}
+	return n
+}
+
+// tell takes from a planned scan that is counted the splits whose rows metadata tell,
+// and leaves the rest in s.own.
+func (s *scan) tell() {
+	s.own = nil
+	for _, split := range s.splits {
+		if n, known := split.LiveRows(); known {
+			s.told += n
+		} else {
+			s.own = append(s.own, split)
+		}
+	}
+}
 
 // columns are the names to read and where each wanted column lies in the batches.
-// Where rows are only counted there are no names: of files that need no merge
-// nothing is read then.
+// Where no value is wanted there are no names: of files that need no merge nothing is
+// read then.
 func (s *scan) columns(wanted []int) (names []string, at []int) {
 	names = []string{}
 	place := map[int]int{}

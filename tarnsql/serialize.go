@@ -20,8 +20,7 @@ type node map[string]any
 // serialize asks DuckDB for the syntax tree of a query.
 func (e *engine) serialize(ctx context.Context, source *edited) (node, error) {
 	const op = "reading query"
-	const query = "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR"
-	text, err := e.text(ctx, original(query, query, 0), source.text)
+	text, err := e.syntaxTree(ctx, source.text)
 	if err != nil {
 		return nil, err
 	}

@@ -163,37 +163,21 @@ func newSplit(cfg Config, p *pruning, b *bucketFiles, g group, snapshot int64) (
 	}, nil
 }
 
-// enough cuts splits down to some that surely hold limit rows: those that need
-// no merge have as many rows as their files say.
+// enough cuts splits down to some that surely hold limit rows.
 func enough(splits []*split.Split, limit int64) []*split.Split {
 	var out []*split.Split
 	var rows int64
 	for _, s := range splits {
-		if !s.RawConvertible || !counted(s) {
+		n, known := s.LiveRows()
+		if !known {
 			continue
 		}
 		out = append(out, s)
-		if rows += s.RowCount(); rows >= limit {
+		if rows += n; rows >= limit {
 			return out
 		}
 	}
 	return splits
-}
-
-// counted reports that every row of a raw split is live: no file is silent about
-// its deletes, no deletion vector takes rows away.
-func counted(s *split.Split) bool {
-	for _, f := range s.Files {
-		if f.DeleteRowCount == nil && len(f.MinKey) > 0 && f.MinKey.Arity() > 0 {
-			return false
-		}
-	}
-	for _, d := range s.Deletions {
-		if d != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // pruneSections leaves files out by what the predicate says of values. Where

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
 )
 
 func TestPieces(t *testing.T) {
@@ -45,6 +47,42 @@ func TestPieces(t *testing.T) {
 		}
 		if text := strings.Join(got, " "); text != c.want || rows != c.split.RowCount() {
 			t.Errorf("%v of %d rows: %s, want %s", c.split.Files, rows, text, c.want)
+		}
+	}
+}
+
+func TestLiveRows(t *testing.T) {
+	none, some, taken := int64(0), int64(2), int64(3)
+	key, err := binaryrow.Encode([]types.Type{{Root: types.Int}}, []types.Value{int64(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(deletes *int64, key binaryrow.Row) *datafile.Meta {
+		return &datafile.Meta{FileName: "f.orc", RowCount: 10, DeleteRowCount: deletes, MinKey: key}
+	}
+	rows, old := file(nil, binaryrow.Empty), file(nil, key)
+	for name, c := range map[string]struct {
+		split Split
+		want  int64 // -1: only reading tells
+	}{
+		"rows":            {Split{Files: []*datafile.Meta{rows, rows}, RawConvertible: true}, 20},
+		"no file":         {Split{RawConvertible: true}, 0},
+		"to be merged":    {Split{Files: []*datafile.Meta{rows}}, -1},
+		"keys":            {Split{Files: []*datafile.Meta{file(&none, key)}, RawConvertible: true}, 10},
+		"silent":          {Split{Files: []*datafile.Meta{file(&none, key), old}, RawConvertible: true}, -1},
+		"part":            {Split{Files: []*datafile.Meta{rows}, RawConvertible: true, Part: &Part{0, 5}}, -1},
+		"changes":         {Split{Files: []*datafile.Meta{rows}, RawConvertible: true, Streaming: true}, -1},
+		"comparison":      {Split{Files: []*datafile.Meta{rows}, RawConvertible: true, Change: &Change{}}, -1},
+		"vectors":         {Split{Files: []*datafile.Meta{rows, rows}, RawConvertible: true, Deletions: []*DeletionFile{nil, {Cardinality: &taken}}}, 17},
+		"silent vector":   {Split{Files: []*datafile.Meta{rows}, RawConvertible: true, Deletions: []*DeletionFile{{}}}, -1},
+		"deletes in them": {Split{Files: []*datafile.Meta{file(&some, key)}, RawConvertible: false}, -1},
+	} {
+		n, known := c.split.LiveRows()
+		if !known {
+			n = -1
+		}
+		if n != c.want {
+			t.Errorf("%s: %d, want %d", name, n, c.want)
 		}
 	}
 }

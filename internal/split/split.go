@@ -71,6 +71,28 @@ func (s *Split) Pieces(rows int64) []*Split {
 // otherwise: pieces that begin with a page leave none to be read twice.
 const pieceStep = 20_000
 
+// LiveRows is how many rows the split has, where its metadata tell: no row is to be
+// merged, no file is silent about its deletes, no deletion vector about its size.
+func (s *Split) LiveRows() (n int64, known bool) {
+	if !s.RawConvertible || s.Part != nil || s.Streaming || s.Change != nil {
+		return 0, false
+	}
+	for i, f := range s.Files {
+		if f.DeleteRowCount == nil && len(f.MinKey) > 0 && f.MinKey.Arity() > 0 {
+			return 0, false
+		}
+		n += f.RowCount
+		if i < len(s.Deletions) && s.Deletions[i] != nil {
+			d := s.Deletions[i]
+			if d.Cardinality == nil {
+				return 0, false
+			}
+			n -= *d.Cardinality
+		}
+	}
+	return n, true
+}
+
 // RowCount is the number of physical rows in the split's files.
 func (s *Split) RowCount() int64 {
 	if s.Part != nil {
