@@ -15,6 +15,8 @@ type Stream struct {
 	BetweenTimes     string        // incremental-between-timestamp, "" when not set
 	BetweenMode      string        // "auto", "delta", "changelog" or "diff"
 	BetweenSnapshots bool          // take the tags of Between as their snapshots
+	Consumer         string        // consumer-id, "" when not set
+	IgnoreProgress   bool          // begin elsewhere than the consumer is
 }
 
 func (r *reader) stream() Stream {
@@ -23,6 +25,7 @@ func (r *reader) stream() Stream {
 		Overwrite: r.bool("streaming-read-overwrite"), AppendOverwrite: r.bool("streaming-read-append-overwrite"),
 		Between: r.text("incremental-between"), BetweenTimes: r.text("incremental-between-timestamp"),
 		BetweenMode: r.word("incremental-between-scan-mode"), BetweenSnapshots: r.bool("incremental-between-tag-to-snapshot"),
+		Consumer: r.text("consumer-id"), IgnoreProgress: r.bool("consumer.ignore-progress"),
 	}
 	if r.set("streaming.read.snapshot.delay") {
 		s.Delay = r.duration("streaming.read.snapshot.delay")

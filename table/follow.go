@@ -22,6 +22,11 @@ type FollowOptions struct {
 	// Interval is the time between two looks for a new snapshot, each of which is
 	// one request; 0 = the option continuous.discovery-interval.
 	Interval time.Duration
+	// Consumer names the reader, "" for the option consumer-id. A consumer that is there
+	// goes on at its snapshot, whatever From says but StartAt: a position that was
+	// kept elsewhere counts more. From is for the first time, and with the option
+	// consumer.ignore-progress always. Follower.Acknowledge notes how far it has come.
+	Consumer string
 	// Options override table options for this read (dynamic options).
 	Options map[string]string
 }
@@ -70,6 +75,12 @@ type Follower interface {
 	// following from it (StartAt) loses and repeats nothing (INV-STREAM-1). 0 as long
 	// as the table has no snapshot.
 	Position() int64
+	// Acknowledge notes Position as the consumer's progress: call it when the rows of
+	// all Changes are taken and will not be needed again. What is not acknowledged comes
+	// again after a restart (at least once). Where all is acknowledged, Next itself
+	// notes that it has passed snapshots without changes, before it waits. Without a
+	// consumer, or a position, it does nothing.
+	Acknowledge(ctx context.Context) error
 	// Close stops all work and frees all memory.
 	Close() error
 }

@@ -44,6 +44,15 @@ type Table interface {
 	// Follow reads the changes of one snapshot after another, waiting for new ones.
 	Follow(ctx context.Context, opts FollowOptions) (Follower, error)
 
+	// Consumers lists the named readers of the table's changes, by id.
+	Consumers(ctx context.Context) ([]Consumer, error)
+	// ResetConsumer makes next the snapshot that a consumer reads next, and the
+	// consumer where there is none. Changes from next on must be there or come next:
+	// Expired when retention has removed them, NotFound when there is nothing so new.
+	ResetConsumer(ctx context.Context, id string, next int64) error
+	// DeleteConsumer forgets a consumer. NotFound when there is none.
+	DeleteConsumer(ctx context.Context, id string) error
+
 	// NewBatchWrite starts a write of one commit.
 	NewBatchWrite(ctx context.Context, opts WriteOptions) (BatchWrite, error)
 	// NewStreamWrite starts a write of many commits by one user, restartable.

@@ -65,7 +65,7 @@ directory).`,
 	f.IntVar(&a.flags.Workers, "workers", 0, "work done side by side (default: the number of CPUs)")
 	f.StringVar(&a.flags.Durability, "durability", "", "fsync: a commit survives a power cut (default); os: it survives a crash of the process")
 	f.StringVar(&a.flags.SpillDir, "spill-dir", "", "local directory for rows that do not fit the memory budget (default: the system's for temporary files); none: they become data files early")
-	cmd.AddCommand(a.db(), a.table(), a.partition(), a.commit(), a.sql(), a.version())
+	cmd.AddCommand(a.db(), a.table(), a.partition(), a.consumer(), a.commit(), a.sql(), a.version())
 	return cmd
 }
 

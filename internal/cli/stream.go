@@ -38,10 +38,17 @@ and then says on standard error where to go on.
                option scan.mode says otherwise)
   2024-01-31T12:00:00Z   with the first snapshot of that time or later
 
+--consumer-id names the reader, and keeps in the table how far it has come, as Flink
+does: started again, the stream goes on there, whatever --from says but the number of
+a snapshot. Rows may come again after a crash, none is left out. Expiry keeps what a
+consumer has not read: delete one that is no longer needed (tarn consumer delete), or
+set the table's option consumer.expiration-time.
+
 Changes are those of the table's changelog (option changelog-producer), or the rows
 written where it has none.`,
 		Example: `  tarn table stream shop.orders --from earliest --to 20 --columns id,status
-  tarn table stream shop.orders --from 21 --where "status = 'PAID'"`,
+  tarn table stream shop.orders --from 21 --where "status = 'PAID'"
+  tarn table stream shop.orders --consumer-id mailer --from earliest`,
 		Args: args(1, 1, "a table"),
 		RunE: func(cmd *cobra.Command, pos []string) (err error) {
 			if cmd.Flags().Changed("columns") && len(opts.Columns) == 0 {
@@ -73,6 +80,7 @@ written where it has none.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "where to begin")
+	f.StringVar(&opts.Consumer, "consumer-id", "", "name of the reader, whose progress is kept (default: the option consumer-id)")
 	f.Int64Var(&opts.To, "to", 0, "last snapshot to print (0: go on)")
 	f.StringSliceVar(&opts.Columns, "columns", nil, "columns to print, in this order")
 	f.StringVar(&where, "where", "", "rows to print")
@@ -127,7 +135,10 @@ func (a *app) stream(ctx context.Context, t table.Table, opts table.FollowOption
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	if at := p.position; at > 0 {
+	switch at := p.position; {
+	case at > 0 && opts.Consumer != "":
+		fmt.Fprintf(a.errOut, "consumer %s goes on with snapshot %d\n", opts.Consumer, at)
+	case at > 0:
 		fmt.Fprintf(a.errOut, "go on with --from %d\n", at)
 	}
 	return nil
@@ -148,7 +159,7 @@ func (p *printer) run(ctx context.Context) error {
 		c, err := p.follow.Next(ctx)
 		p.position = max(p.position, p.follow.Position())
 		if err == io.EOF {
-			return nil
+			return p.follow.Acknowledge(ctx)
 		}
 		if err != nil {
 			return err
@@ -161,6 +172,10 @@ func (p *printer) run(ctx context.Context) error {
 		}
 		p.position = p.follow.Position()
 		if err := p.out.Flush(); err != nil {
+			return err
+		}
+		// What is printed is done with, also where an interrupt has come meanwhile.
+		if err := p.follow.Acknowledge(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
 	}

@@ -71,6 +71,7 @@ var sources = map[string]source{
 	"buckets":    {bucketFields, bucketRows},
 	"statistics": {statisticFields, statisticRows},
 	"commits":    {commitFields, commitRows},
+	"consumers":  {consumerFields, consumerRows},
 }
 
 // Names lists the system tables, sorted.
@@ -85,7 +86,7 @@ func Names() []string {
 
 // known lists the system tables of Java Paimon that this version does not have.
 var known = []string{
-	"aggregation_fields", "all_table_options", "audit_log", "binlog", "branches", "catalog_options", "consumers",
+	"aggregation_fields", "all_table_options", "audit_log", "binlog", "branches", "catalog_options",
 	"file_key_ranges", "ro", "row_tracking", "table_indexes", "tags",
 }
 

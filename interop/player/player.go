@@ -51,6 +51,7 @@ var operations = map[string]struct {
 		"rows", "mode", "user", "commit_id", "compact", "wait_compaction", "watermark", "properties", "options", "keep_writer", "overwrite"}},
 	"drop_partition": {(*player).dropPartitions, []string{"partitions"}},
 	"truncate":       {(*player).truncate, nil},
+	"consumer":       {(*player).consumer, []string{"id", "next_snapshot"}},
 	"compact":        {(*player).compact, []string{"full", "bucket", "user", "commit_id", "options"}},
 	"expect":         {(*player).expect, []string{"rows", "filter", "project", "snapshot", "judge"}},
 	// The judge's tables need time between commits for time travel by time; here

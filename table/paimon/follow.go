@@ -21,7 +21,10 @@ func (t *Table) Follow(ctx context.Context, opts table.FollowOptions) (table.Fol
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{view: v, scan: scan, from: opts.From, to: opts.To, interval: opts.Interval}
+	f := &follower{view: v, scan: scan, from: opts.From, to: opts.To, interval: opts.Interval, consumer: opts.Consumer}
+	if err := f.resume(ctx); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
 	if f.from.Mode == table.StartByOption {
 		if f.from, err = v.startByOption(); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", t.name)
@@ -64,11 +67,10 @@ func (t *Table) streaming(scan table.Scan) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	for key, normal := range map[string]string{"consumer-id": "", "stream-scan-mode": "none"} {
-		if v, set := t.schema.Options[key]; set && v != normal {
-			return nil, tarnerr.New(tarnerr.Unsupported, op, "this setting in reads that follow a table", "table", t.name, "option", key, "value", v).
-				WithHint("Say where to begin, and unset it for this read: %s=%s.", key, normal)
-		}
+	const key, normal = "stream-scan-mode", "none"
+	if v, set := t.schema.Options[key]; set && v != normal {
+		return nil, tarnerr.New(tarnerr.Unsupported, op, "this setting in reads that follow a table", "table", t.name, "option", key, "value", v).
+			WithHint("Say where to begin, and unset it for this read: %s=%s.", key, normal)
 	}
 	return t.bind(scan, t.schema)
 }
@@ -102,6 +104,10 @@ type follower struct {
 	to       int64
 	interval time.Duration
 
+	consumer string // "" for none
+	noted    int64  // snapshot that the consumer's file says it reads next, 0 for none
+	owed     bool   // changes were handed out that are not acknowledged
+
 	next   int64 // snapshot to read, 0 before the first look
 	begun  bool
 	misses int // looks in a row that found nothing
@@ -119,9 +125,62 @@ func (f *follower) Next(ctx context.Context) (*table.Changes, error) {
 	}
 	c, err := f.changes(ctx)
 	if err != nil && err != io.EOF {
-		return nil, tarnerr.Trace("following table", err, "table", f.name)
+		return nil, f.trace(err)
 	}
 	return c, err
+}
+
+// trace says what was followed. The reader of an error about what has expired needs
+// to know both positions, the stream's and its consumer's.
+func (f *follower) trace(err error) error {
+	of := []any{"table", f.name}
+	if f.consumer != "" {
+		of = append(of, "consumer", f.consumer, "noted", f.noted)
+	}
+	return tarnerr.Trace("following table", err, of...)
+}
+
+// resume begins where the consumer is.
+func (f *follower) resume(ctx context.Context) error {
+	o := f.options.Stream
+	if f.consumer == "" {
+		f.consumer = o.Consumer
+	}
+	if f.consumer == "" {
+		return nil
+	}
+	next, err := f.snapshots.Consumers().Get(ctx, f.consumer)
+	if err != nil {
+		return err
+	}
+	if f.noted = next; next > 0 && !o.IgnoreProgress && f.from.Mode != table.StartAt {
+		f.from = table.Start{Mode: table.StartAt, Snapshot: next}
+	}
+	return nil
+}
+
+// Acknowledge implements table.Follower.
+func (f *follower) Acknowledge(ctx context.Context) error {
+	if f.err != nil {
+		return f.err
+	}
+	f.owed = false
+	if err := f.note(ctx); err != nil {
+		return f.trace(err)
+	}
+	return nil
+}
+
+// note writes how far the consumer has come.
+func (f *follower) note(ctx context.Context) error {
+	if f.consumer == "" || f.owed || f.next == 0 || f.next == f.noted {
+		return nil
+	}
+	if err := f.snapshots.Consumers().Set(ctx, f.consumer, f.next); err != nil {
+		return err
+	}
+	f.noted = f.next
+	return nil
 }
 
 func (f *follower) changes(ctx context.Context) (*table.Changes, error) {
@@ -250,7 +309,7 @@ func (f *follower) rows(ctx context.Context, snap *snapshot.Snapshot, r *plan.Re
 	if err != nil {
 		return nil, err
 	}
-	f.cur = rows
+	f.cur, f.owed = rows, true
 	return &table.Changes{Snapshot: snap, Full: full, Rows: rows}, nil
 }
 
@@ -281,6 +340,9 @@ func (f *follower) look(ctx context.Context) (*snapshot.Snapshot, error) {
 }
 
 func (f *follower) wait(ctx context.Context, d time.Duration) error {
+	if err := f.note(ctx); err != nil {
+		return err
+	}
 	if err := f.components.Env.Sleep(ctx, d); err != nil {
 		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for a snapshot", err, "next", f.next)
 	}

@@ -219,7 +219,8 @@ func TestFollowRefuses(t *testing.T) {
 		"start":    {table.FollowOptions{From: table.Start{Mode: table.StartAt}}, tarnerr.Invalid},
 		"mode":     {table.FollowOptions{From: table.Start{Mode: 50}}, tarnerr.Invalid},
 		"end":      {table.FollowOptions{To: -1}, tarnerr.Invalid},
-		"consumer": {table.FollowOptions{Options: map[string]string{"consumer-id": "c"}}, tarnerr.Unsupported},
+		"consumer": {table.FollowOptions{Consumer: "a/b"}, tarnerr.Invalid},
+		"option":   {table.FollowOptions{Options: map[string]string{"consumer-id": "a/b"}}, tarnerr.Invalid},
 		"monitor":  {table.FollowOptions{Options: map[string]string{"stream-scan-mode": "file-monitor"}}, tarnerr.Unsupported},
 		"range":    {table.FollowOptions{Options: map[string]string{"incremental-between": "1,2"}}, tarnerr.Unsupported},
 	} {

@@ -108,6 +108,18 @@ func (t *systemTable) Follow(context.Context, table.FollowOptions) (table.Follow
 	return nil, t.refuse("following table", "changes of a system table", "Follow the table itself.")
 }
 
+func (t *systemTable) Consumers(context.Context) ([]table.Consumer, error) {
+	return nil, t.refuse("listing consumers", "consumers of a system table", consumerHint)
+}
+
+func (t *systemTable) ResetConsumer(context.Context, string, int64) error {
+	return t.refuse("resetting consumer", "consumers of a system table", consumerHint)
+}
+
+func (t *systemTable) DeleteConsumer(context.Context, string) error {
+	return t.refuse("deleting consumer", "consumers of a system table", consumerHint)
+}
+
 func (t *systemTable) NewBatchWrite(context.Context, table.WriteOptions) (table.BatchWrite, error) {
 	return nil, t.refuse("starting batch write", "writing to a system table", writeHint)
 }
@@ -148,7 +160,10 @@ func (t *systemTable) Compact(context.Context, table.CompactOptions) (*table.Com
 	return nil, t.refuse("compacting table", "compacting a system table", "Compact the table itself.")
 }
 
-const writeHint = "Write to the table itself."
+const (
+	writeHint    = "Write to the table itself."
+	consumerHint = "Name the table itself."
+)
 
 func (t *systemTable) refuse(op, feature, hint string) error {
 	return tarnerr.New(tarnerr.Unsupported, op, feature, "table", t.of.name).WithHint("%s", hint)
