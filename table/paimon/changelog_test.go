@@ -123,6 +123,16 @@ func changeHistory(t *testing.T, options map[string]string, seed int64) {
 // putKinds writes rows with their kinds.
 func (f *fixture) putKinds(w table.StreamWrite, t table.Table, rows string, kinds []types.RowKind) {
 	f.Helper()
+	rec := f.kindedBatch(t, rows, kinds)
+	defer rec.Release()
+	if err := w.Write(f.ctx, rec); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// kindedBatch makes a batch of rows with their kinds.
+func (f *fixture) kindedBatch(t table.Table, rows string, kinds []types.RowKind) arrow.RecordBatch {
+	f.Helper()
 	rec := f.batch(t, rows)
 	defer rec.Release()
 	b := array.NewInt8Builder(f.alloc)
@@ -133,11 +143,7 @@ func (f *fixture) putKinds(w table.StreamWrite, t table.Table, rows string, kind
 	col := b.NewInt8Array()
 	defer col.Release()
 	s := arrow.NewSchema(append([]arrow.Field{{Name: types.KindColumn, Type: arrow.PrimitiveTypes.Int8}}, rec.Schema().Fields()...), nil)
-	all := array.NewRecordBatch(s, append([]arrow.Array{col}, rec.Columns()...), rec.NumRows())
-	defer all.Release()
-	if err := w.Write(f.ctx, all); err != nil {
-		f.Fatal(err)
-	}
+	return array.NewRecordBatch(s, append([]arrow.Array{col}, rec.Columns()...), rec.NumRows())
 }
 
 // fold applies the changes of some snapshots to a state, and holds each row that is
