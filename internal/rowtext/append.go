@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/internal/variant"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -50,7 +50,7 @@ func appendJSON(dst []byte, t types.Type, col arrow.Array, i int) ([]byte, error
 		return appendList(dst, *t.Element, a.ListValues(), int(start), int(end))
 	case *array.Struct:
 		if t.Root == types.Variant {
-			return nil, tarnerr.New(tarnerr.Unsupported, "writing row", "VARIANT values as text")
+			return appendVariant(dst, a, i)
 		}
 		return appendRow(dst, t, a, i)
 	}
@@ -111,6 +111,16 @@ func appendRow(dst []byte, t types.Type, a *array.Struct, i int) ([]byte, error)
 		}
 	}
 	return append(dst, '}'), nil
+}
+
+// appendVariant writes a VARIANT as a string that holds its JSON text.
+func appendVariant(dst []byte, a *array.Struct, i int) ([]byte, error) {
+	v, _ := types.ValueAt(types.Type{Root: types.Variant}, a, i).(types.VariantValue)
+	text, err := variant.AppendJSON(nil, v.Value, v.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	return appendString(dst, string(text)), nil
 }
 
 // appendFloat writes the shortest digits that read back, in Java's layout.
