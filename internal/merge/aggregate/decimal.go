@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"math/big"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
@@ -48,9 +49,77 @@ func negated(f *column, v decimal128.Num) (decimal128.Num, bool) {
 	return v, f.fits(v)
 }
 
+// times rounds the product of two unscaled values to the scale, half away from zero.
+// It computes in 256 bits, of which nothing is allocated.
 func times(f *column, a, b decimal128.Num) (decimal128.Num, bool) {
-	v := new(big.Int).Mul(a.BigInt(), b.BigInt())
-	return rounded(f.t, v, pow10(f.t.Scale))
+	p := product256(magnitude(a), magnitude(b))
+	half := decimal128.GetScaleMultiplier(f.t.Scale)
+	p.add(half.LowBits()>>1|uint64(half.HighBits())<<63, uint64(half.HighBits())>>1)
+	for left := f.t.Scale; left > 0; left -= maxPower {
+		p.divide(powers[min(left, maxPower)])
+	}
+	v := decimal128.New(int64(p[1]), p[0])
+	if p[2]|p[3] != 0 || v.HighBits() < 0 || !v.Less(f.limit) {
+		return decimal128.Num{}, false
+	}
+	if (a.HighBits() < 0) != (b.HighBits() < 0) {
+		v = v.Negate()
+	}
+	return v, true
+}
+
+// maxPower is the largest power of ten of 64 bits.
+const maxPower = 19
+
+var powers = func() (out [maxPower + 1]uint64) {
+	out[0] = 1
+	for i := 1; i <= maxPower; i++ {
+		out[i] = out[i-1] * 10
+	}
+	return out
+}()
+
+// words is a number of 256 bits, the lowest ones first.
+type words [4]uint64
+
+// magnitude is the absolute value of a number, the low bits first.
+func magnitude(v decimal128.Num) (m [2]uint64) {
+	if v.HighBits() < 0 {
+		v = v.Negate()
+	}
+	return [2]uint64{v.LowBits(), uint64(v.HighBits())}
+}
+
+func product256(a, b [2]uint64) (p words) {
+	for i, x := range a {
+		var carry uint64
+		for j, y := range b {
+			hi, lo := bits.Mul64(x, y)
+			var c uint64
+			lo, c = bits.Add64(lo, p[i+j], 0)
+			hi += c
+			lo, c = bits.Add64(lo, carry, 0)
+			p[i+j], carry = lo, hi+c
+		}
+		p[i+2] = carry
+	}
+	return p
+}
+
+func (p *words) add(lo, hi uint64) {
+	var c uint64
+	p[0], c = bits.Add64(p[0], lo, 0)
+	p[1], c = bits.Add64(p[1], hi, c)
+	p[2], c = bits.Add64(p[2], 0, c)
+	p[3] += c
+}
+
+// divide drops the remainder.
+func (p *words) divide(by uint64) {
+	var rest uint64
+	for i := len(p) - 1; i >= 0; i-- {
+		p[i], rest = bits.Div64(rest, p[i], by)
+	}
 }
 
 // divided is a quotient that Java computes exactly before it rounds: it refuses what
