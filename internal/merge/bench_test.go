@@ -134,18 +134,6 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// TestMergeAllocations guards what merging costs: some buffers per batch, nothing per row.
-func TestMergeAllocations(t *testing.T) {
-	cfg, fields, data := benchRuns(t, types.Type{Root: types.BigInt}, 4, 20_000, true)
-	schema := arrowSchema(t, fields)
-	in := 0
-	n := testing.AllocsPerRun(3, func() { in, _ = mergeAll(t, cfg, schema, data) })
-	// 6 columns, 60,000 distinct keys at most: about eight batches.
-	if perRow := n / float64(in); perRow > 0.01 {
-		t.Errorf("%v allocations for %d rows, %.4f per row", n, in, perRow)
-	}
-}
-
 // engineRuns are benchRuns under an engine: nulls in every other value, sums or
 // last values.
 func engineRuns(tb testing.TB, options map[string]string, rows int) (Config, *arrow.Schema, [][]arrow.RecordBatch) {
@@ -187,18 +175,5 @@ func BenchmarkEngines(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in), "ns/row")
 		})
-	}
-}
-
-// TestEngineAllocations guards that engines that fold rows allocate per batch, not
-// per row.
-func TestEngineAllocations(t *testing.T) {
-	for _, e := range benchEngines {
-		cfg, schema, data := engineRuns(t, e.options, 20_000)
-		in := 0
-		n := testing.AllocsPerRun(3, func() { in, _ = mergeAll(t, cfg, schema, data) })
-		if perRow := n / float64(in); perRow > 0.02 {
-			t.Errorf("%s: %v allocations for %d rows, %.4f per row", e.name, n, in, perRow)
-		}
 	}
 }

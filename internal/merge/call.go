@@ -8,7 +8,7 @@ import (
 )
 
 // groupsOf are the rows that functions of columns of one class fold, of keys that
-// have several.
+// are folded.
 type groupsOf struct {
 	g        aggregate.Groups
 	kinds    []int8 // what g has where it has any
@@ -17,7 +17,7 @@ type groupsOf struct {
 }
 
 // call lets the function of a column fold its values. A row that is alone with its
-// key stays as it is.
+// key stays as it is, see [Config].
 func (f *Folder) call(r *rule, column int, dt arrow.DataType) (arrow.Array, error) {
 	c := &f.scratch
 	c.refs, c.nulls = c.refs[:0], false
@@ -37,7 +37,7 @@ func (f *Folder) call(r *rule, column int, dt arrow.DataType) (arrow.Array, erro
 	from, n := 0, 0
 	for k, end := range f.rows.Ends {
 		ref := f.rows.Refs[from]
-		if end-from > 1 {
+		if !f.ev.alone[k] {
 			ref = f.behind(n)
 			n++
 		}
@@ -68,8 +68,8 @@ func (f *Folder) groupsFor(r *rule, column int) *aggregate.Groups {
 		others, latecomers = others || kind != inserted, latecomers || late
 	}
 	from := 0
-	for _, end := range f.rows.Ends {
-		if end-from > 1 {
+	for k, end := range f.rows.Ends {
+		if !f.ev.alone[k] {
 			for i := from; i < end; i++ {
 				at := newer
 				if places != nil {

@@ -62,8 +62,8 @@ func (f *Folder) says(r *rule) []say {
 	table[removes] = [...]say{restart, restart, restart}
 	places := f.places(r)
 	from := 0
-	for _, end := range f.rows.Ends {
-		if end-from > 1 {
+	for k, end := range f.rows.Ends {
+		if !f.ev.alone[k] {
 			for i := from; i < end; i++ {
 				at := outside
 				if places != nil {
@@ -131,7 +131,7 @@ func (f *Folder) chooseAny(c *chosen, says []say) {
 	for k, end := range f.rows.Ends {
 		switch {
 		case f.drops(k):
-		case end-from == 1:
+		case f.ev.alone[k]:
 			c.add(refs[from])
 		default:
 			pick := null
@@ -159,7 +159,7 @@ func (f *Folder) chooseNonNull(c *chosen, says []say) {
 	for k, end := range f.rows.Ends {
 		switch {
 		case f.drops(k):
-		case end-from == 1:
+		case f.ev.alone[k]:
 			c.add(refs[from])
 		default:
 			pick := null

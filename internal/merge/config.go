@@ -30,6 +30,9 @@ type Config struct {
 	// columns are: [Rules.Apply] sets all that.
 	Engine       Engine
 	IgnoreDelete bool
+	// FoldLone folds a row that is alone with its key, too, as compactions do that look
+	// up old rows; else it stays as it is. A [Folder] alone asks.
+	FoldLone bool
 	// KeepDeletes returns surviving -U and -D; a read drops them.
 	KeepDeletes bool
 
@@ -51,7 +54,8 @@ type Config struct {
 // Engine is a merge function: what becomes of several rows of one key.
 type Engine uint8
 
-// The merge engines. Of a key that has one row alone, that row stays as it is.
+// The merge engines. Of a key that has one row alone, that row stays as it is, but see
+// [Config].
 const (
 	Deduplicate   Engine = iota // the last row
 	PartialUpdate               // what the rows say of each column, the last one first

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -247,5 +248,111 @@ func sameRows(t failer, got, want []oracle.Row, loose bool) {
 	}
 	if g, w := text(got), text(want); g != w {
 		t.Fatal(fmt.Sprintf("got\n%swant\n%s", g, w))
+	}
+}
+
+// A Folder that folds lone rows, too, makes of the rows of each key what the model
+// makes of them.
+func TestLoneRowsAreFolded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		options := rapid.SampledFrom(engineOptions).Draw(t, "options")
+		s := engineTable(options)
+		fields := engineFields(s)
+		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		defer mem.AssertSize(t, 0)
+		cfg := engineConfig(t, mem, s)
+		cfg.KeepDeletes, cfg.FoldLone = true, true
+		byKey := map[int64][]oracle.Row{}
+		for _, r := range slices.Concat(drawRuns(t, s)...) {
+			byKey[keyOf(r)] = append(byKey[keyOf(r)], r)
+		}
+		var all, want []oracle.Row
+		var rows Rows
+		var wantErr error
+		m := oracle.NewModel(s)
+		for _, k := range slices.Sorted(maps.Keys(byKey)) {
+			for _, r := range byKey[k] {
+				rows.Refs, rows.Kinds = append(rows.Refs, batch.NewRef(0, len(all))), append(rows.Kinds, int8(r.Kind))
+				all = append(all, r)
+			}
+			rows.Ends = append(rows.Ends, len(all))
+			r, ok, err := m.Fold(byKey[k])
+			if err != nil {
+				wantErr = err
+			}
+			if ok {
+				want = append(want, r)
+			}
+		}
+		if len(all) == 0 {
+			return
+		}
+		source := engineRun(t, mem, fields, all, len(all))
+		defer source.Close()
+		rec, err := source.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := NewFolder(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := f.Fold([]arrow.RecordBatch{rec}, rows)
+		if wantErr != nil {
+			if !errors.Is(err, tarnerr.Invalid) {
+				t.Fatalf("error %v, want %v", err, wantErr)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []oracle.Row
+		if out != nil {
+			one := batch.Of(out.Schema(), out)
+			out.Release()
+			if got, err = readRows(one, fields); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sameRows(t, got, want, isTrue(options["ignore-delete"]))
+	})
+}
+
+// Of several rows above level 0 the lowest is folded, alone as it is then.
+func TestRowsLeftAloneAreFolded(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	s := engineTable(map[string]string{"merge-engine": "aggregation", "fields.a.aggregate-function": "sum", "fields.default-aggregate-function": "last_value"})
+	fields := engineFields(s)
+	of := func(key, number, a int64, kind types.RowKind) oracle.Row {
+		return oracle.Row{Number: number, Kind: kind, Values: []types.Value{key, a, nil, nil, nil, nil, nil, nil, nil}}
+	}
+	for batchRows := 1; batchRows < 4; batchRows++ {
+		cfg := engineConfig(t, mem, s)
+		cfg.BatchRows = batchRows
+		levels := []int32{3, 1, 0}
+		cfg.Level = func(run int) int32 { return levels[run] }
+		r := NewReader(cfg, []batch.Reader{
+			engineRun(t, mem, fields, []oracle.Row{of(1, 1, 9, 0), of(2, 2, 9, 0), of(3, 3, 9, 0)}, 2),
+			engineRun(t, mem, fields, []oracle.Row{of(1, 4, 5, types.Delete), of(3, 5, 5, types.UpdateBefore), of(4, 6, 5, types.Delete)}, 2),
+			engineRun(t, mem, fields, []oracle.Row{of(3, 7, 1, 0)}, 2),
+		})
+		got, err := readRows(r, fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameRows(t, got, []oracle.Row{of(1, 4, -5, 0), of(2, 2, 9, 0), of(3, 7, -4, 0)}, false)
+	}
+	// Deduplication, too, sees the lowest one alone, whatever its sequence field says.
+	cfg := testConfig(t, mem)
+	cfg.Sequence, cfg.Level = []Column{{3, runFields[3].Type}}, func(run int) int32 { return []int32{3, 1, 0}[run] }
+	got, _ := payloads(t, NewReader(cfg, []batch.Reader{
+		runOf(t, mem, []row{{key: 1, seq: 1, user: int64(9), payload: "old"}, {key: 2, seq: 2, user: int64(9), payload: "old"}}, 9),
+		runOf(t, mem, []row{{key: 1, seq: 3, user: int64(5), payload: "new"}, {key: 2, seq: 4, user: int64(5), payload: "new"}}, 9),
+		runOf(t, mem, []row{{key: 2, seq: 5, user: int64(2), payload: "late"}}, 9),
+	}))
+	if want := []string{"new+I", "new+I"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

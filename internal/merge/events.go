@@ -32,8 +32,9 @@ const (
 )
 
 // events are what the rows of some keys do, in the order of the rows. Only those
-// of keys with several rows are set.
+// of keys that are folded are set.
 type events struct {
+	alone  []bool // of each key: its one row stays as it is
 	of     []event
 	places [][]place // by group; nil where nobody asks
 	// triggers are, of rows that remove by sequence group, the first column of the
@@ -44,7 +45,16 @@ type events struct {
 	kinds []int8  // of each key: the row kind that comes out
 }
 
-func (e *events) reset(rows *Rows, groups int) {
+func (e *events) reset(rows *Rows, groups int, foldLone bool) {
+	e.alone = sizedTo(e.alone, len(rows.Ends))
+	from := 0
+	for k, end := range rows.Ends {
+		e.alone[k] = end-from == 1 && !foldLone
+		from = end
+	}
+	for _, k := range rows.Left {
+		e.alone[k] = false
+	}
 	e.of = sizedTo(e.of, len(rows.Refs))
 	e.last = sizedTo(e.last, len(rows.Ends))
 	e.kinds = sizedTo(e.kinds, len(rows.Ends))
@@ -75,7 +85,7 @@ func (e *events) aggregate(b *bound, rows *Rows) {
 	from := 0
 	for k, end := range rows.Ends {
 		e.last[k], e.kinds[k] = int32(end-1), rows.Kinds[end-1]
-		if end-from > 1 {
+		if !e.alone[k] {
 			e.kinds[k] = inserted
 			for i := from; i < end; i++ {
 				switch kind := rows.Kinds[i]; {
@@ -101,7 +111,7 @@ func (e *events) first(b *bound, rows *Rows) error {
 	from := 0
 	for k, end := range rows.Ends {
 		e.last[k], e.kinds[k] = int32(from), rows.Kinds[from]
-		if end-from > 1 && retracts(rows.Kinds[from:end]) {
+		if !e.alone[k] && retracts(rows.Kinds[from:end]) {
 			if !b.IgnoreDelete {
 				return tarnerr.New(tarnerr.Invalid, "merging rows of a first-row table", "first row can not accept -D and -U records").
 					WithHint("Set ignore-delete to leave them out.")
@@ -173,7 +183,7 @@ func (e *events) update(b *bound, rows *Rows, s *sequencer) error {
 	from := 0
 	for k, end := range rows.Ends {
 		e.last[k], e.kinds[k] = int32(end-1), rows.Kinds[end-1]
-		if end-from > 1 {
+		if !e.alone[k] {
 			if err := e.updateKey(b, rows, s, k, from, end); err != nil {
 				return err
 			}

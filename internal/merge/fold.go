@@ -20,7 +20,7 @@ type Folder struct {
 
 	sources []arrow.RecordBatch // borrowed for a fold
 	rows    *Rows
-	several int // keys of several rows
+	several int // keys that are folded
 	out     int // keys that come out
 
 	viewed  []arrow.RecordBatch // what seq has views of
@@ -82,7 +82,7 @@ func (f *Folder) Fold(sources []arrow.RecordBatch, rows Rows) (out arrow.RecordB
 // decide finds out what each row does.
 func (f *Folder) decide(sources []arrow.RecordBatch, rows *Rows) error {
 	f.sources, f.rows = sources, rows
-	f.ev.reset(rows, len(f.b.groups))
+	f.ev.reset(rows, len(f.b.groups), f.cfg.FoldLone)
 	for i := range f.streams {
 		f.streams[i].made, f.perKey[i].made, f.groups[i].made = false, false, false
 	}
@@ -99,15 +99,13 @@ func (f *Folder) decide(sources []arrow.RecordBatch, rows *Rows) error {
 		err = f.ev.first(f.b, rows)
 	}
 	f.several, f.out = 0, 0
-	from := 0
-	for k, end := range rows.Ends {
-		if end-from > 1 {
+	for k, alone := range f.ev.alone {
+		if !alone {
 			f.several++
 		}
 		if !f.drops(k) {
 			f.out++
 		}
-		from = end
 	}
 	return err
 }

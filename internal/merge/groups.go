@@ -14,6 +14,7 @@ type groups struct {
 	opened bool
 	streak int     // the leaf that won the last group alone, -1 none
 	levels []int32 // of the rows of a key, where the merge asks for them
+	tied   []*leaf // the rows of a key, the oldest first
 }
 
 func newGroups(s *survivors) *groups {
@@ -60,25 +61,32 @@ func (g *groups) step(ctx context.Context) error {
 }
 
 // merge takes the remaining rows of the key whose first row l stands on and
-// keeps the one that deduplication leaves.
+// keeps the one that deduplication leaves: the last one of level 0 and of the lowest
+// level above it, see [Rows.lowest]. Without levels all are of level 0.
 func (g *groups) merge(l *leaf) {
 	if g.fold != nil {
 		g.collect(l)
 		return
 	}
-	var last *leaf
+	g.tied = g.tied[:0]
+	lowest := int32(0) // of the levels above 0 that have the key
 	for {
-		if !g.cfg.IgnoreDelete || l.kind[l.row]&1 == 0 {
-			last = l
+		if l.level > 0 && (lowest == 0 || l.level < lowest) {
+			lowest = l.level
 		}
+		g.tied = append(g.tied, l)
 		if g.tree.grouped() {
 			break
 		}
 		l = g.leaves[g.tree.winner()]
 		g.tree.take()
 	}
-	if last != nil {
-		g.keep(last, last.row)
+	for i := len(g.tied) - 1; i >= 0; i-- {
+		l := g.tied[i]
+		if l.level <= lowest && (!g.cfg.IgnoreDelete || l.kind[l.row]&1 == 0) {
+			g.keep(l, l.row)
+			return
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"slices"
+
 	"github.com/tarnlake/tarn/internal/batch"
 )
 
@@ -11,6 +13,9 @@ type Rows struct {
 	// Ends[i] is the end of key i in Refs; it begins at the end of the key before.
 	Ends  []int
 	Kinds []int8 // the row kinds of Refs
+	// Left are the keys, ascending, of which one row is left of several: it is folded
+	// nevertheless.
+	Left []int
 }
 
 // one adds a row that is alone with its key.
@@ -44,13 +49,17 @@ func (r *Rows) lowest(from int, levels []int32) {
 			n++
 		}
 	}
+	if n == from+1 && len(levels) > 1 {
+		r.Left = append(r.Left, len(r.Ends))
+	}
 	r.Refs, r.Kinds = r.Refs[:n], r.Kinds[:n]
 }
 
 // head are the first n keys.
 func (r *Rows) head(n int) Rows {
 	end := r.Ends[n-1]
-	return Rows{Refs: r.Refs[:end], Ends: r.Ends[:n], Kinds: r.Kinds[:end]}
+	left, _ := slices.BinarySearch(r.Left, n)
+	return Rows{Refs: r.Refs[:end], Ends: r.Ends[:n], Kinds: r.Kinds[:end], Left: r.Left[:left]}
 }
 
 // drop takes the first n keys away.
@@ -61,5 +70,10 @@ func (r *Rows) drop(n int) {
 	r.Ends = r.Ends[:copy(r.Ends, r.Ends[n:])]
 	for i := range r.Ends {
 		r.Ends[i] -= end
+	}
+	left, _ := slices.BinarySearch(r.Left, n)
+	r.Left = r.Left[:copy(r.Left, r.Left[left:])]
+	for i := range r.Left {
+		r.Left[i] -= n
 	}
 }

@@ -24,6 +24,8 @@ type Rules struct {
 	columns        []rule  // of the table's fields, in their order; nil where an engine has none
 	fields         []types.Field
 	folds          bool // a column has a function of its own
+	// foldsLone: a +I that is folded alone may come out as another row.
+	foldsLone bool
 }
 
 // group is a sequence group: its fields say which row is the newer one for the
@@ -111,8 +113,19 @@ func (r *Rules) aggregation(s *schema.Schema, sequence []string) error {
 func (r *Rules) fold(c *rule, name string, f types.Field, options map[string]string) (err error) {
 	c.function, err = aggregate.New(name, f, options)
 	r.folds = true
+	r.foldsLone = r.foldsLone || !slices.Contains(keepLone, name)
 	return err
 }
+
+// keepLone are the functions that make of one value that value.
+var keepLone = []string{
+	lastValue, lastNonNullValue, "first_value", "first_non_null_value", "first_not_null_value", "max", "min", "sum", "product", "bool_and", "bool_or",
+}
+
+// FoldsLone reports that a +I that is alone with its key may come out as another row
+// where it is folded nevertheless, see [Config]: elements of an array are there
+// twice, or the fields of a sequence group are null, so that its columns say nothing.
+func (r *Rules) FoldsLone() bool { return r.foldsLone }
 
 func (r *Rules) partialUpdate(s *schema.Schema) error {
 	r.removeOnDelete = isTrue(s.Options["partial-update.remove-record-on-delete"])
@@ -137,6 +150,7 @@ func (r *Rules) partialUpdate(s *schema.Schema) error {
 			r.columns[s.Index(name)] = rule{class: ofGroup, group: g}
 		}
 		r.groups = append(r.groups, in)
+		r.foldsLone = true
 	}
 	for i, f := range s.Fields {
 		c := &r.columns[i]

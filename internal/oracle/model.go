@@ -85,12 +85,18 @@ func list(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// Merge merges the rows of one key, at least one, the oldest first. It reports false
-// for no row.
+// Merge merges the rows of one key, at least one, the oldest first: one alone stays as
+// it is. It reports false for no row.
 func (m *Model) Merge(rows []Row) (Row, bool, error) {
 	if len(rows) == 1 {
 		return rows[0], true, nil
 	}
+	return m.Fold(rows)
+}
+
+// Fold is Merge, but a row that is alone is merged with nothing, as by compactions
+// that look up old rows.
+func (m *Model) Fold(rows []Row) (Row, bool, error) {
 	m.row, m.began, m.inserted, m.removed, m.number = make([]types.Value, len(m.s.Fields)), false, false, false, 0
 	var take func(Row) error
 	switch m.engine {

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,6 +72,26 @@ func (t *Table) Row(key string) (Row, bool, error) {
 	}
 	r, ok, err := t.model.Merge(rows)
 	return r, ok && !r.Kind.IsRetract(), err
+}
+
+// LookedUp is the table after a compaction that looks up old rows and takes in all of
+// it: also rows that are alone with their key are merged.
+func (t *Table) LookedUp() (*Table, error) {
+	out := *t
+	out.rows = maps.Clone(t.rows)
+	for key, rows := range t.rows {
+		if len(rows) > 1 {
+			continue
+		}
+		r, ok, err := t.model.Fold(rows)
+		if err != nil {
+			return nil, err
+		}
+		if delete(out.rows, key); ok {
+			out.rows[key] = []Row{r}
+		}
+	}
+	return &out, nil
 }
 
 func (t *Table) byAge(a, b Row) int {
