@@ -46,7 +46,8 @@ func (h history) String() string {
 // end, for Java's merge functions do not all: what a removed row leaves behind, or
 // what a late row finds merged, depends on what was compacted before. So
 //
-//   - rows that fold take a row back only where there is one,
+//   - rows that fold take a row back only where there is one, or where an aggregation
+//     looks up old rows with each commit, which makes a row of it,
 //   - a row that was removed comes back whole and newer, or not at all where
 //     functions compute,
 //   - late rows, by sequence.field, come where there is a row, for the one that took
@@ -140,9 +141,28 @@ func (g *generator) some() []oracle.Row {
 		}
 		return g.write(before, g.row(id, types.UpdateAfter, st))
 	}
-	r := g.row(id, types.Insert, st)
+	kind := types.Insert
+	if k, ok := g.alone(); ok && !st.live && !st.removed && g.IntN(2) == 0 {
+		kind = k
+	}
+	r := g.row(id, kind, st)
 	st.live, st.removed = true, false
 	return g.write(r)
+}
+
+// alone is the kind of rows that may take back what is not there.
+func (g *generator) alone() (types.RowKind, bool) {
+	settles := g.c[compaction] != "gentle" && !strings.HasPrefix(g.c[compaction], "write-only")
+	if !strings.HasPrefix(g.c[engine], "aggregation") || g.c[producer] != "lookup" || !settles || g.c[drops] != "nothing" {
+		return 0, false
+	}
+	switch {
+	case g.c[rows] == "updates":
+		return types.UpdateBefore, true
+	case g.c[rows] == "deletes" && g.c[engine] == "aggregation":
+		return types.Delete, true
+	}
+	return 0, false
 }
 
 func (g *generator) write(rows ...oracle.Row) []oracle.Row {

@@ -43,6 +43,9 @@ func check(options map[string]string, t Table, write bool) error {
 			}
 		}
 	}
+	if err := checkExpire(options, t, write); err != nil {
+		return err
+	}
 	return checkBucket(options, t, write)
 }
 

@@ -32,6 +32,8 @@ type Options struct {
 	PartitionTimePattern        string
 	PartitionTimeFormatter      string
 
+	RecordExpire RecordExpire // of key tables
+
 	FileFormat             string
 	FormatPerLevel         map[int]string // overrides by LSM level
 	Compression            string         // lower case: "zstd", "none", "snappy", …
@@ -184,7 +186,7 @@ func Parse(options map[string]string) (Options, error) {
 		o.NumLevels = r.int("num-sorted-run.compaction-trigger") + 1
 	}
 	o.Compaction = r.compaction()
-	o.Spill = r.spill()
+	o.Spill, o.RecordExpire = r.spill(), r.recordExpire()
 	o.Stream, o.Changelog = r.stream(), r.changelog()
 	if r.err == nil {
 		r.err = o.check(&r)

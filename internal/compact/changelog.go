@@ -26,7 +26,10 @@ type producer struct {
 	// with what was there.
 	lookup bool
 	engine merge.Engine
-	equal  *changelog.Equal // updates between equal rows are none; nil: all count
+	// foldsLone: also a row that is alone comes out as another one, so that it is
+	// written and not just moved.
+	foldsLone bool
+	equal     *changelog.Equal // updates between equal rows are none; nil: all count
 }
 
 // newProducer returns nil for tables whose compactions need not look at what was
@@ -37,6 +40,7 @@ func (r *Rewriter) newProducer() (*producer, error) {
 		return nil, nil
 	}
 	p := &producer{lookup: c.Lookup, silent: c.Producer != "lookup" && c.Producer != "full-compaction", engine: r.merge.Engine}
+	p.foldsLone = p.lookup && r.rules.FoldsLone()
 	if c.Producer == "full-compaction" && c.Lookup {
 		return nil, tarnerr.New(tarnerr.Unsupported, "choosing changelog producer", "lookups beside full-compaction", "changelog-producer", c.Producer).
 			WithHint("Unset force-lookup.")
@@ -81,7 +85,9 @@ func (p *producer) rewrites(r *Rewriter, t *Task, f *datafile.Meta) bool {
 	if o.FormatAt(0) != o.FormatAt(t.Unit.OutputLevel) {
 		return true
 	}
-	return t.Unit.OutputLevel != t.Highest && (p.engine != merge.Deduplicate || len(o.SequenceFields) > 0)
+	// Java moves it to the highest level as it is, where the table then has another row
+	// than the changelog tells of.
+	return p.foldsLone || t.Unit.OutputLevel != t.Highest && (p.engine != merge.Deduplicate || len(o.SequenceFields) > 0)
 }
 
 // told is what a part of a rewrite has written.
@@ -110,6 +116,7 @@ func (r *Rewriter) tell(ctx context.Context, t *Task, sections []lsm.Section, sp
 	if r.merge.Engine != merge.Deduplicate {
 		cfg := r.merge
 		cfg.KeepDeletes, cfg.Mem = true, batch.Recycled(r.cfg.Mem)
+		cfg.FoldLone = r.producer.lookup
 		if w.fold, err = merge.NewFolder(cfg); err != nil {
 			return told{}, err
 		}

@@ -101,7 +101,7 @@ func tellHistory(t *rapid.T, f *fixture, workers int) {
 		levels := f.levels(files, r)
 		unit, ok := u.Pick(&memory, f.env.Now(), levels.Count(), levels.Runs())
 		if rapid.IntRange(0, 3).Draw(t, "full") == 0 {
-			unit, ok = lsm.PickFull(levels.Count(), levels.Runs(), r.MustRewrite)
+			unit, ok = f.pickFull(r, levels)
 		}
 		if !ok {
 			continue
@@ -281,7 +281,7 @@ func sumHistory(t *rapid.T, f *fixture) {
 			unit, ok := u.Pick(&memory, f.env.Now(), levels.Count(), levels.Runs())
 			switch rapid.IntRange(0, 5).Draw(t, "unit") {
 			case 0:
-				unit, ok = lsm.PickFull(levels.Count(), levels.Runs(), r.MustRewrite)
+				unit, ok = f.pickFull(r, levels)
 			case 1, 2: // level 0 alone, to the lowest level that is free
 				unit, ok = lsm.Unit{OutputLevel: 1 + rapid.IntRange(0, 3).Draw(t, "level")}, false
 				for _, run := range levels.Runs() {
@@ -348,5 +348,69 @@ func (f *fixture) sums(r *Rewriter, files []*datafile.Meta) map[int64]int64 {
 		for i := range int(rec.NumRows()) {
 			out[int64(rec.Column(1).(*array.Int32).Value(i))] = rec.Column(0).(*array.Int64).Value(i)
 		}
+	}
+}
+
+// Where rows are looked up, also a row that is alone is folded, as Java's
+// LookupMergeFunction does: what is taken back from nothing is there with the
+// opposite sign. Without lookups it stays what it is.
+func TestLookupFoldsLoneRows(t *testing.T) {
+	for _, c := range []struct {
+		options      map[string]string
+		level        int
+		rows, change []string
+	}{
+		{map[string]string{"changelog-producer": "lookup"}, 4, []string{"+I 1 -5", "+I 2 3", "+I 3 -7"}, []string{"+I 1 -5", "+I 2 3", "+I 3 -7"}},
+		{map[string]string{"changelog-producer": "lookup"}, 5, []string{"+I 1 -5", "+I 2 3", "+I 3 -7"}, []string{"+I 1 -5", "+I 2 3", "+I 3 -7"}},
+		{map[string]string{"force-lookup": "true"}, 4, []string{"+I 1 -5", "+I 2 3", "+I 3 -7"}, nil},
+		{map[string]string{"changelog-producer": "full-compaction"}, 5, []string{"+U 2 3"}, []string{"+I 2 3"}},
+		{map[string]string{"compaction.force-rewrite-all-files": "true"}, 4, []string{"-D 1 5", "+U 2 3", "-U 3 7"}, nil},
+	} {
+		all := map[string]string{"merge-engine": "aggregation", "fields.v.aggregate-function": "sum", "fields.s.ignore-retract": "true"}
+		maps.Copy(all, c.options)
+		f := newFixture(t, []string{"k"}, all)
+		r := f.rewriter(1)
+		files := f.flush(0, record{key: 1, value: 5, kind: types.Delete}, record{key: 2, value: 3, seq: 1, kind: types.UpdateAfter},
+			record{key: 3, value: 7, seq: 2, kind: types.UpdateBefore})
+		out, err := r.Rewrite(context.Background(), Task{Unit: lsm.Unit{OutputLevel: c.level, Files: files}, Highest: 5, DropDeletes: c.level == 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := texts(f.rows(out.After...)); !slices.Equal(got, c.rows) {
+			t.Errorf("%v to level %d: %q, want %q", c.options, c.level, got, c.rows)
+		}
+		if got := texts(f.rows(out.Changelog...)); !slices.Equal(got, c.change) {
+			t.Errorf("%v to level %d tells %q, want %q", c.options, c.level, got, c.change)
+		}
+		f.mem.AssertSize(t, 0)
+	}
+}
+
+// A row that a fold would change is written and not just moved: the table has what
+// its changelog tells.
+func TestLookupWritesWhatItFolds(t *testing.T) {
+	for _, c := range []struct {
+		options map[string]string
+		moves   bool
+	}{
+		{map[string]string{"merge-engine": "partial-update"}, true},
+		{map[string]string{"merge-engine": "partial-update", "fields.u.sequence-group": "v"}, false},
+		{map[string]string{"merge-engine": "aggregation", "fields.v.aggregate-function": "max"}, true},
+		{map[string]string{"merge-engine": "aggregation", "fields.s.aggregate-function": "listagg"}, false},
+		{nil, true},
+	} {
+		all := map[string]string{"changelog-producer": "lookup"}
+		maps.Copy(all, c.options)
+		f := newFixture(t, []string{"k"}, all)
+		r := f.rewriter(1)
+		files := f.flush(0, record{key: 1, value: 5})
+		out, err := r.Rewrite(context.Background(), Task{Unit: lsm.Unit{OutputLevel: 5, Files: files}, Highest: 5, DropDeletes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved := named(out.After, files[0].FileName); moved != c.moves {
+			t.Errorf("%v: moved %v", c.options, moved)
+		}
+		f.mem.AssertSize(t, 0)
 	}
 }

@@ -203,7 +203,7 @@ func (d *decision) last(r *Rewriter) (err error) {
 	from := 0
 	for key, end := range d.rows.Ends {
 		for i := end - 1; i >= from; i-- {
-			if r.merge.IgnoreDelete && d.rows.Kinds[i]&1 == 1 && end-from > 1 {
+			if r.merge.IgnoreDelete && d.rows.Kinds[i]&1 == 1 && (d.lookup || end-from > 1) {
 				continue
 			}
 			refs, d.at = append(refs, d.rows.Refs[i]), append(d.at, key)

@@ -241,3 +241,13 @@ func (f *fixture) levels(files []*datafile.Meta, r *Rewriter) *lsm.Levels {
 	}
 	return l
 }
+
+// pickFull takes all files, as a full compaction does.
+func (f *fixture) pickFull(r *Rewriter, l *lsm.Levels) (lsm.Unit, bool) {
+	f.t.Helper()
+	must, err := r.MustRewrite(context.Background(), l.Files())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return lsm.PickFull(l.Count(), l.Runs(), must)
+}

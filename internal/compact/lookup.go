@@ -118,7 +118,7 @@ func (f *finder) look(ctx context.Context, s *sought, file *datafile.Meta) error
 	}
 	req := f.r.runRequest(1, 1)
 	req.Where = where
-	in, err := f.r.source.Open(ctx, f.dir, file, req)
+	in, err := f.r.openBelow(ctx, f.dir, file, req)
 	if err != nil {
 		return err
 	}

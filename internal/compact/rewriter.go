@@ -33,8 +33,10 @@ type Rewriter struct {
 	schema   *arrow.Schema
 	keyTypes []types.Type
 	keys     []int // columns of the key among the values
+	rules    *merge.Rules
 	merge    merge.Config
 	producer *producer // nil: compactions produce no changelog
+	expiry   *expiry   // nil: rows do not expire
 
 	codec             *spill.Codec // of runs that are spilled
 	mu                sync.Mutex
@@ -58,6 +60,9 @@ func New(cfg Config) (*Rewriter, error) {
 		}
 		var err error
 		if r.producer, err = r.newProducer(); err != nil {
+			return nil, tarnerr.Trace(op, err, "table", cfg.Table)
+		}
+		if r.expiry, err = newExpiry(cfg.Schema, cfg.Options.RecordExpire, cfg.Env); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", cfg.Table)
 		}
 	}
@@ -96,8 +101,12 @@ func (r *Rewriter) rewrite(ctx context.Context, t Task) (Result, error) {
 	if !r.cfg.Schema.HasPrimaryKey() {
 		return Result{}, tarnerr.New(tarnerr.Internal, "compacting sorted runs", "the table has no primary key")
 	}
+	must, err := r.MustRewrite(ctx, t.Unit.Files)
+	if err != nil {
+		return Result{}, err
+	}
 	rules := lsm.StepRules{Highest: t.Highest, SmallFile: r.cfg.Options.CompactionFileSize(true), Rewrite: func(f *datafile.Meta) bool {
-		return r.MustRewrite(f) || r.producer.rewrites(r, &t, f)
+		return must(f) || r.producer.rewrites(r, &t, f)
 	}}
 	steps, err := t.Unit.Steps(r.keyTypes, rules)
 	if err != nil {
@@ -149,9 +158,6 @@ func (r *Rewriter) rewrite(ctx context.Context, t Task) (Result, error) {
 	r.check(t, out)
 	return out, nil
 }
-
-// MustRewrite reports a file that no compaction leaves as it is.
-func (r *Rewriter) MustRewrite(*datafile.Meta) bool { return r.cfg.Options.Compaction.ForceRewriteAll }
 
 // Remove deletes files of a bucket that no snapshot names.
 func (r *Rewriter) Remove(ctx context.Context, b Bucket, files []*datafile.Meta) error {
@@ -210,8 +216,8 @@ func (r *Rewriter) spec(level int) (*run.FileSpec, error) {
 // prepareMerge lays out the rows of runs and says how they are merged.
 func (r *Rewriter) prepareMerge() error {
 	s, o := r.cfg.Schema, &r.cfg.Options
-	rules, err := merge.NewRules(s, o)
-	if err != nil {
+	var err error
+	if r.rules, err = merge.NewRules(s, o); err != nil {
 		return err
 	}
 	n := len(s.Fields)
@@ -252,5 +258,5 @@ func (r *Rewriter) prepareMerge() error {
 	for i := range r.rows {
 		r.merge.Output = append(r.merge.Output, i)
 	}
-	return rules.Apply(&r.merge, r.rows)
+	return r.rules.Apply(&r.merge, r.rows)
 }

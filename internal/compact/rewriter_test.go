@@ -96,7 +96,7 @@ func history(t *rapid.T, f *fixture, workers int) {
 			levels := f.levels(files, r)
 			unit, ok := u.Pick(&memory, f.env.Now(), levels.Count(), levels.Runs())
 			if rapid.IntRange(0, 3).Draw(t, "full") == 0 {
-				unit, ok = lsm.PickFull(levels.Count(), levels.Runs(), r.MustRewrite)
+				unit, ok = f.pickFull(r, levels)
 			}
 			if !ok {
 				continue

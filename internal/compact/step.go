@@ -146,7 +146,7 @@ func (r *Rewriter) runs(dir string, runs lsm.Section, cfg merge.Config, trace bo
 	for i, files := range runs {
 		for _, f := range files {
 			all[i] = append(all[i], fanin.Part{Bytes: f.FileSize, Level: f.Level, Open: func(ctx context.Context) (batch.Reader, error) {
-				return r.source.Open(ctx, dir, f, r.runRequest(len(runs), workers))
+				return r.open(ctx, dir, f, r.runRequest(len(runs), workers))
 			}})
 		}
 	}

@@ -99,6 +99,9 @@ func (w *Writer) settle(ctx context.Context) error {
 	if !w.compacts() {
 		return nil
 	}
+	if err := w.revive(ctx); err != nil {
+		return err
+	}
 	if err := w.replant(ctx); err != nil {
 		return err
 	}
@@ -127,6 +130,39 @@ func (w *Writer) settle(ctx context.Context) error {
 		t.stalled = false
 	}
 	w.full = false
+	return nil
+}
+
+// revive restores the buckets whose files are not what their trees know: what was
+// prepared is committed elsewhere, and nobody says when a compaction was lost there.
+// Files of the writer that no snapshot has yet are newer than all that it has.
+func (w *Writer) revive(ctx context.Context) error {
+	for i, g := range w.router.groups {
+		t := g.tree
+		if t == nil || !t.suspect || t.running != nil {
+			continue
+		}
+		if err := w.discard(ctx, g, t.done.Created()); err != nil {
+			w.warn("removing files of compactions that were lost", err)
+		}
+		g.tree, g.owes = nil, true
+		if err := w.restore(ctx, []int{i}); err != nil {
+			return err
+		}
+		newest := int64(-1)
+		for _, f := range g.tree.levels.Files() {
+			newest = max(newest, f.MaxSequence)
+		}
+		var own []*datafile.Meta
+		for _, f := range t.levels.Level0() {
+			if f.MinSequence > newest {
+				own = append(own, f)
+			}
+		}
+		if err := w.grow(g, own); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -251,8 +287,14 @@ func (w *Writer) trigger(ctx context.Context, g *group, full bool) {
 	var unit lsm.Unit
 	var ok bool
 	if full {
+		must, err := w.cfg.Compact.MustRewrite(ctx, t.levels.Files())
+		if err != nil {
+			t.failed = err
+			w.warn("compacting files of a bucket", err)
+			return
+		}
 		g.owes = false
-		unit, ok = lsm.PickFull(count, runs, w.cfg.Compact.MustRewrite)
+		unit, ok = lsm.PickFull(count, runs, must)
 	} else {
 		unit, ok = w.universal.Pick(&t.memory, w.cfg.Env.Now(), count, runs)
 	}

@@ -238,7 +238,7 @@ func (c *compaction) round(ctx context.Context, only map[place]bool) (map[place]
 	} else {
 		c.report.Buckets = len(holdings)
 	}
-	jobs, err := c.jobs(holdings)
+	jobs, err := c.jobs(ctx, holdings)
 	if err != nil {
 		return nil, err
 	}

@@ -37,8 +37,8 @@ func (c *compaction) rewriter(workers int, progress func(int64)) (*compact.Rewri
 	})
 }
 
-// jobs says what is to be done in the buckets. It does no I/O.
-func (c *compaction) jobs(holdings []compact.Holding) ([]*job, error) {
+// jobs says what is to be done in the buckets.
+func (c *compaction) jobs(ctx context.Context, holdings []compact.Holding) ([]*job, error) {
 	r, err := c.rewriter(1, nil)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,10 @@ func (c *compaction) jobs(holdings []compact.Holding) ([]*job, error) {
 				return nil, tarnerr.Trace("reading bucket", err, "partition", path, "bucket", h.Bucket)
 			}
 			ok := false
-			if j.unit, ok = c.pick(j, r); !ok {
+			if j.unit, ok, err = c.pick(ctx, j, r); err != nil {
+				return nil, err
+			}
+			if !ok {
 				continue
 			}
 			j.bytes = j.unit.Size()
@@ -82,12 +85,18 @@ func (c *compaction) jobs(holdings []compact.Holding) ([]*job, error) {
 }
 
 // pick takes the next unit of a key table's bucket.
-func (c *compaction) pick(j *job, r *compact.Rewriter) (lsm.Unit, bool) {
+func (c *compaction) pick(ctx context.Context, j *job, r *compact.Rewriter) (unit lsm.Unit, ok bool, err error) {
 	if !c.opts.Minor {
-		return lsm.PickFull(j.levels.Count(), j.levels.Runs(), r.MustRewrite)
+		must, err := r.MustRewrite(ctx, j.levels.Files())
+		if err != nil {
+			return unit, false, err
+		}
+		unit, ok = lsm.PickFull(j.levels.Count(), j.levels.Runs(), must)
+		return unit, ok, nil
 	}
 	u := lsm.Universal{Compaction: c.table.options.Compaction}
-	return u.Pick(&j.memory, c.table.components.Env.Now(), j.levels.Count(), j.levels.Runs())
+	unit, ok = u.Pick(&j.memory, c.table.components.Env.Now(), j.levels.Count(), j.levels.Runs())
+	return unit, ok, nil
 }
 
 // do carries a job out and returns its message. After an error nothing of it is left.
@@ -134,7 +143,9 @@ func (c *compaction) doTree(ctx context.Context, j *job, r *compact.Rewriter, in
 		if j.levels, err = j.levels.With(out.Before, out.After, r.KeyTypes()); err != nil {
 			return err
 		}
-		j.unit, ok = c.pick(j, r)
+		if j.unit, ok, err = c.pick(ctx, j, r); err != nil {
+			return err
+		}
 	}
 	return nil
 }

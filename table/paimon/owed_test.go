@@ -139,3 +139,55 @@ func TestIdleBucketsAreOwedALookup(t *testing.T) {
 		})
 	}
 }
+
+// A stream that only prepares is not told that a compaction of its was lost where it
+// was committed. It finds the files gone, reads the bucket anew and goes on: what was
+// not told by then is told.
+func TestPreparedCompactionsThatAreLost(t *testing.T) {
+	for _, options := range []map[string]string{
+		{"changelog-producer": "lookup"},
+		{"changelog-producer": "full-compaction", "full-compaction.delta-commits": "1"},
+		{"num-sorted-run.compaction-trigger": "2"},
+	} {
+		t.Run(fmt.Sprint(options), func(t *testing.T) {
+			f := newFixture(t)
+			fs := f.create(owedSpec(options))
+			tbl, other := f.open(fs), f.open(fs)
+			w := f.stream(tbl)
+			w.WaitForCompaction(true)
+			position, lost, compacted := int64(1), 0, false
+			state := map[int32]string{}
+			for n := int64(1); n <= 9; n++ {
+				f.put(w, tbl, fmt.Sprintf(`[{"k":2,"n":%d,"s":2},{"k":%d,"n":0,"s":2}]`, n, 10+n))
+				messages, err := w.Prepare(f.ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n == 3 {
+					f.mustWrite(other, `[{"k":3,"n":9,"s":2}]`)
+					f.compact(other, table.CompactOptions{})
+				}
+				r, err := tbl.Commit(f.ctx, table.Committable{User: w.User(), Identifier: n, Messages: messages})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Compaction != "" {
+					lost++
+				}
+				compacted = compacted || n > 5 && r.Compaction == "" && len(r.Snapshots) == 2
+				if options["changelog-producer"] != "" {
+					position = f.fold(tbl, state, position, slices.Max(r.Snapshots))
+				}
+			}
+			if lost == 0 {
+				t.Error("no compaction was lost")
+			}
+			if options["changelog-producer"] != "" {
+				f.want(slices.Sorted(maps.Values(state)), f.rows(tbl, table.Scan{})...)
+			}
+			if !compacted {
+				t.Error("the bucket is not compacted any more")
+			}
+		})
+	}
+}

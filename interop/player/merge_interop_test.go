@@ -1,0 +1,224 @@
+//go:build interop
+
+package player
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tarnlake/tarn/interop"
+)
+
+// newJudge starts the judge of a test and its parts.
+func newJudge(t *testing.T) *interop.Judge {
+	t.Helper()
+	j, err := interop.StartJudge(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+// alike compares what Java reads of either table, and what Tarn reads of both.
+func (p *siblings) alike(what string) []string {
+	p.Helper()
+	want := read(p.T, p.judge, p.theirs)
+	for who, got := range map[string][]string{
+		"Java of Tarn's": read(p.T, p.judge, p.ours), "Tarn of Java's": read(p.T, itself{}, p.theirs), "Tarn of its own": read(p.T, itself{}, p.ours),
+	} {
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			p.Errorf("%s, %s: (-Java of its own +read) %s", what, who, d)
+		}
+	}
+	return want
+}
+
+// numbered is an operation that commits under an identifier.
+func numbered(op string, id int) string {
+	for _, name := range []string{"write", "compact"} {
+		op = strings.ReplaceAll(op, fmt.Sprintf(`{"op":%q`, name), fmt.Sprintf(`{"op":%q,"commit_id":%d`, name, id))
+	}
+	return op
+}
+
+// create is an operation that makes a table of columns "name TYPE" with key k.
+func create(columns, options map[string]string) string {
+	var fields, settings []string
+	for name, typ := range columns {
+		fields = append(fields, fmt.Sprintf("[%q,%q]", name, typ))
+	}
+	slices.Sort(fields)
+	for key, value := range options {
+		settings = append(settings, fmt.Sprintf("%q:%q", key, value))
+	}
+	slices.Sort(settings)
+	return `{"op":"create_table","columns":[` + strings.Join(fields, ",") + `],"primary_keys":["k"],"options":{"bucket":"1",` + strings.Join(settings, ",") + `}}`
+}
+
+// Where rows are looked up a row that is alone is folded: the tables and their
+// changelogs are those of Java.
+func TestLoneRowsOfLookups(t *testing.T) {
+	j := newJudge(t)
+	for name, c := range map[string]struct {
+		columns, options map[string]string
+		ops              []string
+	}{
+		"aggregation": {
+			map[string]string{"k": "INT", "a": "BIGINT", "b": "ARRAY<INT>", "c": "STRING"},
+			map[string]string{"merge-engine": "aggregation", "fields.a.aggregate-function": "sum", "fields.b.aggregate-function": "collect", "fields.b.distinct": "true",
+				"fields.c.aggregate-function": "listagg", "fields.c.distinct": "true", "fields.c.ignore-retract": "true"},
+			[]string{ // columns a, b, c, k
+				`{"op":"write","rows":[["-D",5,null,"x",1],["+I",3,[1,1,2],"y;y",2],["-U",7,null,null,3]]}`,
+				`{"op":"write","rows":[["+I",1,[4,4],null,1],["+U",2,[2,2],"z",4]]}`,
+				`{"op":"write","rows":[["-D",2,[2],null,4],["+I",9,null,"x,x",5],["-D",1,[1],null,6]]}`,
+			},
+		},
+		"groups": {
+			map[string]string{"k": "INT", "a": "BIGINT", "g": "BIGINT", "x": "STRING"},
+			map[string]string{"merge-engine": "partial-update", "fields.g.sequence-group": "a"},
+			[]string{ // columns a, g, k, x
+				`{"op":"write","rows":[["+I",1,null,1,"x"],["+I",2,5,2,null],["-D",3,6,3,"gone"]]}`,
+				`{"op":"write","rows":[["+I",7,null,4,"y"],["+I",null,6,1,null],["-U",null,7,5,"z"]]}`,
+				`{"op":"write","rows":[["+I",8,1,3,null],["+I",9,1,5,null]]}`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSiblings(t, j)
+			c.options["changelog-producer"] = "lookup"
+			ops := append([]string{create(c.columns, c.options)}, c.ops...)
+			for i, op := range ops {
+				op = numbered(op, i)
+				p.java(p.theirs, op)
+				p.tarn(p.ours, op)
+				if i > 0 {
+					p.alike(fmt.Sprint("commit ", i))
+				}
+			}
+			if d := cmp.Diff(streamed(t, p.judge, p.theirs), streamed(t, p.judge, p.ours)); d != "" {
+				t.Errorf("changelogs of Java and Tarn: %s", d)
+			}
+		})
+	}
+}
+
+// A file without deletes that goes straight to the highest level Java moves as it
+// is: its table has another row than its changelog. Tarn's has what both tell.
+func TestLookupsThatJavaMoves(t *testing.T) {
+	p := newSiblings(t, newJudge(t))
+	ops := create(map[string]string{"k": "INT", "b": "ARRAY<INT>"}, map[string]string{
+		"merge-engine": "aggregation", "fields.b.aggregate-function": "collect", "fields.b.distinct": "true", "changelog-producer": "lookup",
+	}) + `,{"op":"write","rows":[["+I",[1,1],1]]}`
+	p.java(p.theirs, ops)
+	p.tarn(p.ours, ops)
+	for who, c := range map[string]struct {
+		q    interop.Query
+		want string
+	}{"Java": {p.theirs, `{"b":[1,1],"k":1}`}, "Tarn": {p.ours, `{"b":[1],"k":1}`}} {
+		if got := read(t, p.judge, c.q); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("the table of %s has %q, want %s", who, got, c.want)
+		}
+		if got := streamed(t, p.judge, c.q); len(got) != 1 || !strings.Contains(got[0], `"b":[1],"k":1`) {
+			t.Errorf("the changelog of %s: %q", who, got)
+		}
+	}
+}
+
+// Java's write buffer sorts by the sequence field ascending, whatever its order, and
+// takes −0.0 for smaller than 0.0; between files it does neither. So the same rows
+// in the same order leave one row or another, as they happen to be flushed. Tarn
+// gives one answer: what Java gives for rows that come one by one.
+func TestBufferOrderOfJava(t *testing.T) {
+	j := newJudge(t)
+	for name, c := range map[string]struct {
+		typ   string
+		order string
+		rows  []string
+		java  map[string]string // by how the rows are cut into commits
+		tarn  string
+	}{
+		"descending": {"INT", "descending", []string{"3", "1", "2"},
+			map[string]string{"3 1 2": "3", "3|1|2": "1", "3 1|2": "2", "3|1 2": "2"}, "1"},
+		"zeroes": {"DOUBLE", "ascending", []string{"0.0", "-0.0"},
+			map[string]string{"0.0 -0.0": "0.0", "0.0|-0.0": "-0.0"}, "-0.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for cut, java := range c.java {
+				p := newSiblings(t, j)
+				ops := []string{create(map[string]string{"k": "INT", "s": c.typ}, map[string]string{
+					"sequence.field": "s", "sequence.field.sort-order": c.order, "write-only": "true",
+				})}
+				for commit := range strings.SplitSeq(cut, "|") {
+					var rows []string
+					for s := range strings.FieldsSeq(commit) {
+						rows = append(rows, fmt.Sprintf(`["+I",1,%s]`, s))
+					}
+					ops = append(ops, `{"op":"write","rows":[`+strings.Join(rows, ",")+`]}`)
+				}
+				p.java(p.theirs, strings.Join(ops, ","))
+				p.tarn(p.ours, strings.Join(ops, ","))
+				line := func(s string) []string { return []string{`{"k":1,"s":` + s + `}`} }
+				if got := read(t, p.judge, p.theirs); !slices.Equal(got, line(java)) {
+					t.Errorf("%s: Java has %q, want %s", cut, got, java)
+				}
+				if got := read(t, p.judge, p.ours); !slices.Equal(got, line(c.tarn)) {
+					t.Errorf("%s: Tarn has %q, want %s", cut, got, c.tarn)
+				}
+			}
+		})
+	}
+}
+
+// Rows expire in compactions of either as in those of the other, and never in reads.
+func TestRowsExpireAsInJava(t *testing.T) {
+	j := newJudge(t)
+	for typ, times := range map[string][3]string{ // 1970, 2000 or a little later, 2037
+		"INT":                               {"7", "946684800", "2114380800"},
+		"BIGINT":                            {"7", "1009843200000", "2114380800"},
+		"TIMESTAMP(3)":                      {`"1970-01-01T00:00:07"`, `"2000-01-01T00:00:00"`, `"2037-01-01T00:00:00"`},
+		"TIMESTAMP(6) WITH LOCAL TIME ZONE": {`"1970-01-01T00:00:07Z"`, `"2000-01-01T00:00:00Z"`, `"2037-01-01T00:00:00Z"`},
+	} {
+		producers := []string{"none"}
+		if typ == "INT" {
+			producers = []string{"none", "full-compaction", "lookup"}
+		}
+		for _, producer := range producers {
+			t.Run(typ+" "+producer, func(t *testing.T) {
+				p := newSiblings(t, j)
+				n := 0
+				step := func(what, op string, rows int) {
+					t.Helper()
+					n++
+					op = numbered(op, n)
+					p.java(p.theirs, op)
+					p.tarn(p.ours, op)
+					if got := p.alike(what); len(got) != rows {
+						t.Errorf("%s: %q, want %d rows", what, got, rows)
+					}
+				}
+				// Forty years back: rows of 2000 stay.
+				step("created", create(map[string]string{"k": "INT", "t": typ}, map[string]string{
+					"record-level.expire-time": "14600 d", "record-level.time-field": "t", "write-only": "true", "changelog-producer": producer,
+				}), 0)
+				step("written", fmt.Sprintf(`{"op":"write","rows":[["+I",1,%[1]s],["+I",2,%[2]s],["+I",3,%[3]s],["+I",4,null],["+I",5,%[2]s]]}`, times[0], times[1], times[2]), 5)
+				step("compacted", `{"op":"compact"}`, 4)
+				step("written again", fmt.Sprintf(`{"op":"write","rows":[["+I",2,%s],["-D",5,%s],["+I",6,%s]]}`, times[0], times[0], times[0]), 4)
+				step("compacted again", `{"op":"compact"}`, 4) // the older rows are back
+				step("made shorter", `{"op":"alter","changes":[{"set_option":["record-level.expire-time","1 h"]}]}`, 4)
+				step("compacted at last", `{"op":"compact"}`, 2)
+				if producer == "none" {
+					return
+				}
+				if d := cmp.Diff(streamed(t, p.judge, p.theirs), streamed(t, p.judge, p.ours)); d != "" {
+					t.Errorf("changelogs of Java and Tarn: %s", d)
+				}
+			})
+		}
+	}
+}
