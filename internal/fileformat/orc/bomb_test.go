@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/klauspost/compress/flate"
 
+	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/internal/fileformat/formattest"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -132,4 +134,32 @@ func deflated(t *testing.T, plain []byte) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// TestNumbersOfLargeBatches: rows keep their numbers where a run is begun anew.
+func TestNumbersOfLargeBatches(t *testing.T) {
+	fields := pyFields("scalars")
+	where := bind(t, expr.Compare{Column: "id", Op: expr.Gt, Value: 75}, fields)
+	f := testFile(t, "scalars-stripes.orc", checked(t))
+	r, err := f.reader(fileformat.ReadRequest{Columns: fields, Where: where, Numbers: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.allowance.Most = 6_000
+	rows, batches := 0, 0
+	if err := eachBatch(fileformat.NewReader(r.numbers, "ORC", testPath, r), func(rec arrow.RecordBatch) error {
+		ids, numbers := rec.Column(0).(*array.Int64), rec.Column(len(fields)).(*array.Int64)
+		for i := range ids.Len() {
+			if ids.Value(i) != numbers.Value(i) {
+				t.Errorf("row %d says that it is number %d", ids.Value(i), numbers.Value(i))
+			}
+		}
+		rows, batches = rows+ids.Len(), batches+1
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if rows != 80 || batches < 10 {
+		t.Errorf("%d rows in %d batches", rows, batches)
+	}
 }
