@@ -151,7 +151,7 @@ func TestChecks(t *testing.T) {
 		{"merge-engine", "aggregation", key, none}, {"merge-engine", "first-row", key, none},
 		{"changelog-producer", "none", key, none}, {"changelog-producer", "lookup", key, none}, {"changelog-file.format", "orc", key, write},
 		{"deletion-vectors.enabled", "true", key, both}, {"deletion-vectors.enabled", "false", key, none},
-		{"row-tracking.enabled", "true", app, write}, {"data-evolution.enabled", "true", app, both},
+		{"row-tracking.enabled", "true", app, none}, {"data-evolution.enabled", "true", app, both},
 		{"bucket", "-1", app, none}, {"bucket", "-1", key, write}, {"bucket", "-2", key, both}, {"bucket", "4", key, none},
 		{"bucket-function.type", "mod", key, none}, {"bucket-function.type", "hive", key, write},
 		{"orc.timestamp-ltz.legacy.type", "false", app, both}, {"orc.timestamp-ltz.legacy.type", "TRUE", app, none}, {"orc.compress", "ZLIB", app, none},

@@ -21,6 +21,8 @@ type Options struct {
 	IgnoreDelete        bool   // drop -D rows when writing
 	IgnoreUpdateBefore  bool   // drop -U rows when writing
 	ChangelogProducer   string
+	RowTracking         bool   // rows have ids that stay
+	RowTrackingGrouped  bool   // new row ids are given out partition by partition
 	PartitionDefault    string // directory name of null and blank values
 	PartitionLegacyName bool
 
@@ -143,6 +145,7 @@ func Parse(options map[string]string) (Options, error) {
 		SequenceDescending: r.word("sequence.field.sort-order") == "descending",
 		RowKindField:       r.text("rowkind.field"), IgnoreDelete: r.bool("ignore-delete"),
 		IgnoreUpdateBefore: r.bool("ignore-update-before"), ChangelogProducer: r.word("changelog-producer"),
+		RowTracking: r.bool("row-tracking.enabled"), RowTrackingGrouped: r.bool("row-tracking.partition-group-on-commit"),
 		PartitionDefault: r.text("partition.default-name"), PartitionLegacyName: r.bool("partition.legacy-name"),
 
 		PartitionExpiration: r.duration("partition.expiration-time"), PartitionExpirationStrategy: r.word("partition.expiration-strategy"),

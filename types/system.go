@@ -41,7 +41,8 @@ func KeyField(f Field) Field {
 	return Field{ID: KeyFieldID(f.ID), Name: KeyPrefix + f.Name, Type: f.Type}
 }
 
-// SequenceNumberField is the column _SEQUENCE_NUMBER of key-value files.
+// SequenceNumberField is the column _SEQUENCE_NUMBER of key-value files, and of
+// files that carry row ids.
 func SequenceNumberField() Field {
 	return Field{ID: SequenceNumberID, Name: SequenceNumberName, Type: Type{Root: BigInt}}
 }
@@ -50,6 +51,17 @@ func SequenceNumberField() Field {
 func ValueKindField() Field {
 	return Field{ID: ValueKindID, Name: ValueKindName, Type: Type{Root: TinyInt}}
 }
+
+// RowIDField is the column _ROW_ID that files of tables with row tracking carry when
+// their rows come from other files.
+func RowIDField() Field {
+	return Field{ID: RowIDID, Name: RowIDName, Type: Type{Root: BigInt}}
+}
+
+// RowTrackingFields are what row tracking adds to a table's columns: the row id and
+// the sequence number, the snapshot that a row was last changed in.
+// Source: paimon-api SpecialFields#rowTypeWithRowTracking.
+func RowTrackingFields() []Field { return []Field{RowIDField(), SequenceNumberField()} }
 
 // IsSystemName reports a column name that tables may not use.
 func IsSystemName(name string) bool {

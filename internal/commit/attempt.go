@@ -114,6 +114,9 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 	}
 	t.lap(&t.phases.Read)
 	ch, err := t.fit(ctx, base)
+	if err == nil {
+		ch, err = t.c.builder.tracked(base, ch)
+	}
 	t.lap(&t.phases.Check)
 	if err != nil {
 		return nil, false, beforeEffect(err)

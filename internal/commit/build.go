@@ -156,6 +156,7 @@ func (b *builder) build(ctx context.Context, t *tries, out *built) error {
 		return err
 	}
 	d := out.draft
+	rowID := nextRowID(base) + d.change.rowIDs
 	next := &snapshot.Snapshot{
 		Version: snapshot.Version, ID: idOf(base) + 1, SchemaID: latest.ID,
 		BaseManifestList: list, BaseManifestListSize: &size,
@@ -163,7 +164,7 @@ func (b *builder) build(ctx context.Context, t *tries, out *built) error {
 		CommitUser: t.req.User, CommitIdentifier: t.req.Identifier, CommitKind: d.change.kind,
 		TimeMillis:       b.cfg.Env.Now().UnixMilli(),
 		TotalRecordCount: d.records, DeltaRecordCount: d.records,
-		Watermark: t.req.Watermark, Properties: t.req.Properties, NextRowID: new(int64),
+		Watermark: t.req.Watermark, Properties: t.req.Properties, NextRowID: &rowID,
 	}
 	if d.changelog != "" {
 		next.ChangelogManifestList, next.ChangelogManifestListSize, next.ChangelogRecordCount = &d.changelog, &d.changelogSize, &d.changes
@@ -207,9 +208,6 @@ func (b *builder) inherit(ctx context.Context, next, base *snapshot.Snapshot) er
 	next.TotalRecordCount += base.TotalRecordCount
 	if base.Watermark != nil && (next.Watermark == nil || *next.Watermark < *base.Watermark) {
 		next.Watermark = base.Watermark
-	}
-	if base.NextRowID != nil {
-		next.NextRowID = base.NextRowID
 	}
 	if next.Statistics != nil || base.Statistics == nil {
 		return nil

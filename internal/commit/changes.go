@@ -16,6 +16,8 @@ type change struct {
 	files     []manifest.Entry
 	changelog []manifest.Entry
 	index     []manifest.IndexEntry
+	// rowIDs is how many row ids the files were given.
+	rowIDs int64
 	// statistics are of an ANALYZE.
 	statistics *snapshot.Statistics
 	// checked: the change is checked for conflicts. Files that are only added
@@ -131,7 +133,7 @@ func (c *change) check() error {
 // same reports that two changes do the same to the same files.
 func (c *change) same(d *change) bool {
 	return slices.EqualFunc(c.files, d.files, func(x, y manifest.Entry) bool {
-		return x.Kind == y.Kind && (x.File == y.File || x.Identity() == y.Identity())
+		return x.Kind == y.Kind && (x.File == y.File || x.Identity() == y.Identity() && sameTracking(x.File, y.File))
 	}) && len(c.changelog) == len(d.changelog) && c.statistics == d.statistics
 }
 

@@ -253,6 +253,11 @@ func (c *Committer) plan(req Request) ([]*work, error) {
 		if err := ch.check(); err != nil {
 			return nil, err
 		}
+		if c.cfg.Options.RowTracking {
+			if err := ch.checkRowIDs(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	var todo []*work
 	switch {

@@ -21,12 +21,13 @@ import (
 // the table, also when it does them side by side. None lists a directory.
 func TestStorageCallsOfEachKind(t *testing.T) {
 	want := map[string]string{
-		"compact":            "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
-		"append and compact": "open=9 create=6 create-if-absent=4 replace=3 stat=3 read=9 write=24 close=6",
-		"overwrite":          "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
-		"batch overwrite":    "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
-		"truncate":           "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
-		"rollback":           "open=20 create=5 create-if-absent=2 replace=3 stat=4 read=20 write=17 close=5",
+		"compact":             "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"append and compact":  "open=9 create=6 create-if-absent=4 replace=3 stat=3 read=9 write=24 close=6",
+		"append with row ids": "open=5 create=3 create-if-absent=2 replace=2 stat=2 read=5 write=12 close=3",
+		"overwrite":           "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"batch overwrite":     "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"truncate":            "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
+		"rollback":            "open=20 create=5 create-if-absent=2 replace=3 stat=4 read=20 write=17 close=5",
 	}
 	for _, d := range deeds {
 		staged, req := d.stage(t)

@@ -13,12 +13,14 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
+	"github.com/tarnlake/tarn/types"
 )
 
 // deed is a commit whose storage calls fail.
 type deed struct {
 	name     string
 	keyed    bool
+	tracked  bool     // the table tracks rows
 	old, new []string // rows before and after
 	prepare  func(w *world) commit.Request
 	orphans  int // files that the deed leaves to the clean-up of orphans
@@ -37,6 +39,12 @@ var deeds = []deed{
 			m := w.compacted(5)
 			m.NewFiles = w.made("c", 4).NewFiles
 			return commit.Request{User: "u", Identifier: 1, Messages: []*commitmsg.Message{m}}
+		},
+	},
+	{
+		name: "append with row ids", tracked: true, old: []string{"1=a", "2=a", "2=b", "3=b"}, new: []string{"1=a", "2=a", "2=b", "3=b", "4=c", "5=c"},
+		prepare: func(w *world) commit.Request {
+			return commit.Request{User: "u", Identifier: 1, Messages: []*commitmsg.Message{w.made("c", 4, 5)}}
 		},
 	},
 	{
@@ -72,6 +80,12 @@ var deeds = []deed{
 	},
 }
 
+// carry says of a file that it holds the ids of its rows, which come from others.
+func carry(f *datafile.Meta, source datafile.Source) {
+	f.FileSource, f.MinSequence, f.MaxSequence = &source, 1, 1
+	f.WriteCols = []string{"k", "v", types.RowIDName, types.SequenceNumberName}
+}
+
 // made is a message of new rows of one value.
 func (w *world) made(value string, keys ...int64) *commitmsg.Message {
 	w.Helper()
@@ -94,6 +108,9 @@ func (w *world) compacted(level int32) *commitmsg.Message {
 	}
 	after := w.rewritten(rows)
 	after.Level = level
+	if w.tracked {
+		carry(after, datafile.Compact)
+	}
 	m.CompactBefore, m.CompactAfter = before, []*datafile.Meta{after}
 	return m
 }
@@ -102,8 +119,12 @@ func (w *world) compacted(level int32) *commitmsg.Message {
 // to it.
 func (d *deed) stage(t *testing.T) (*mem.FS, commit.Request) {
 	t.Helper()
-	w := &world{T: t, keyed: d.keyed}
-	w.begin(spec(d.keyed, nil))
+	w := &world{T: t, keyed: d.keyed, tracked: d.tracked}
+	var options map[string]string
+	if d.tracked {
+		options = map[string]string{"row-tracking.enabled": "true"}
+	}
+	w.begin(spec(d.keyed, options))
 	for i, f := range []struct {
 		value string
 		keys  []int64
@@ -190,6 +211,9 @@ func TestEveryCallOfEachKindFailsOnce(t *testing.T) {
 					if got := rows(t, fs, place); len(got) != len(d.new)+1 && landed || len(got) != len(d.old)+1 && failed {
 						t.Errorf("rows %v after another commit", got)
 					}
+					if d.tracked {
+						checkTracked(t, fs)
+					}
 					return calls
 				})
 			})
@@ -233,6 +257,9 @@ func TestCrashInEveryCallOfEachKind(t *testing.T) {
 						later.put(later.committer(), "next", 1, "n", 9)
 						if got := rows(t, fs, place); len(got) != len(d.new)+1 {
 							t.Fatalf("rows %v after another commit", got)
+						}
+						if d.tracked {
+							checkTracked(t, fs)
 						}
 					}
 				}

@@ -20,6 +20,7 @@ import (
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/internal/fileformat/parquet"
@@ -273,7 +274,7 @@ func (tb *table) each(e manifest.Entry, f func(k int64, v string, seq int64)) {
 	tb.t.Helper()
 	ctx := context.Background()
 	src := run.Source{
-		FileIO: tb.fio, Table: tb.schema, Mem: tb.alloc,
+		FileIO: tb.fio, Table: tb.schema, Tracks: tb.opts.RowTracking, Mem: tb.alloc,
 		Format: func(string) (fileformat.Format, error) { return parquet.New(), nil },
 		Schema: tb.schemas.Get,
 	}
@@ -300,6 +301,40 @@ func (tb *table) each(e manifest.Entry, f func(k int64, v string, seq int64)) {
 				seq = rec.Column(2).(*array.Int64).Value(i)
 			}
 			f(rec.Column(0).(*array.Int64).Value(i), rec.Column(1).(*array.String).Value(i), seq)
+		}
+	}
+}
+
+// checkTracked fails when row ids have not been given out one after the other, from
+// snapshot to snapshot, or new rows do not have the number of theirs (INV-COMMIT-4).
+func checkTracked(t testing.TB, fio fileio.FileIO) {
+	t.Helper()
+	tb := open(t, fio, place, seeded(98))
+	next := int64(0)
+	for s, err := range snapshot.NewStore(fio, place).All(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		metas, err := tb.manifests().ReadList(context.Background(), s.DeltaManifestList, s.DeltaManifestListSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delta, err := tb.manifests().ReadAll(context.Background(), metas, manifest.EntryFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range delta {
+			f := e.File
+			if e.Kind != manifest.Add || *f.FileSource != datafile.Append || f.WriteCols != nil {
+				continue
+			}
+			if f.FirstRowID == nil || *f.FirstRowID != next || f.MinSequence != s.ID || f.MaxSequence != s.ID {
+				t.Errorf("snapshot %d adds %s with row ids from %v on and numbers %d to %d, want %d and %d", s.ID, f.FileName, f.FirstRowID, f.MinSequence, f.MaxSequence, next, s.ID)
+			}
+			next += f.RowCount
+		}
+		if s.NextRowID == nil || *s.NextRowID != next {
+			t.Errorf("snapshot %d goes on with row id %v, want %d", s.ID, s.NextRowID, next)
 		}
 	}
 }

@@ -61,6 +61,9 @@ func deleting(w *world) commit.Request {
 	f := w.files["f1"]
 	m := w.like(f)
 	m.DeletedFiles, m.NewFiles = []*datafile.Meta{f}, w.made("a", 2).NewFiles
+	if w.tracked {
+		carry(m.NewFiles[0], datafile.Append)
+	}
 	return messages(m)
 }
 
@@ -75,12 +78,22 @@ func vectoring(w *world) commit.Request {
 	return messages(m)
 }
 
-var operations = map[bool][]operation{
-	false: {
+// kinds of tables, as docs/commit.md names them.
+const (
+	appendTable   = "keyed=false"
+	keyTable      = "keyed=true"
+	trackingTable = "row-tracking"
+)
+
+var operations = map[string][]operation{
+	appendTable: {
 		{"INSERT", insert}, {"DELETE, rewriting", deleting}, {"DELETE, vectors", vectoring},
 		{"compaction", compaction(0)}, {"INSERT OVERWRITE", overwriting}, {"TRUNCATE, drop", truncating},
 	},
-	true: {
+	trackingTable: {
+		{"INSERT", insert}, {"UPDATE, rewriting", deleting}, {"compaction", compaction(0)}, {"INSERT OVERWRITE", overwriting},
+	},
+	keyTable: {
 		{"INSERT", insert}, {"compaction, all files", compaction(5)}, {"compaction, file 1", moving("f1")},
 		{"compaction, file 2", moving("f2")}, {"INSERT OVERWRITE", overwriting}, {"TRUNCATE, drop", truncating},
 	},
@@ -95,14 +108,14 @@ func TestWhoConflictsWithWhom(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(page)
-	for _, keyed := range []bool{false, true} {
-		begin, end := fmt.Sprintf("<!-- keyed=%v -->\n", keyed), fmt.Sprintf("<!-- keyed=%v, end -->\n", keyed)
+	for _, kind := range []string{appendTable, trackingTable, keyTable} {
+		begin, end := fmt.Sprintf("<!-- %s -->\n", kind), fmt.Sprintf("<!-- %s, end -->\n", kind)
 		head, rest, ok := strings.Cut(text, begin)
 		old, tail, ok2 := strings.Cut(rest, end)
 		if !ok || !ok2 {
-			t.Fatalf("docs/commit.md has no place for the table of keyed=%v", keyed)
+			t.Fatalf("docs/commit.md has no place for the table of %s", kind)
 		}
-		table := matrix(t, keyed)
+		table := matrix(t, kind)
 		if !*update {
 			if d := cmp.Diff(strings.Split(old, "\n"), strings.Split(table, "\n")); d != "" {
 				t.Errorf("docs/commit.md says something else; write it anew with: go test ./internal/commit -run TestWhoConflictsWithWhom -update\n%s", d)
@@ -117,8 +130,8 @@ func TestWhoConflictsWithWhom(t *testing.T) {
 	}
 }
 
-func matrix(t *testing.T, keyed bool) string {
-	ops := operations[keyed]
+func matrix(t *testing.T, kind string) string {
+	ops := operations[kind]
 	var b strings.Builder
 	b.WriteString("| first \\ second |")
 	for _, second := range ops {
@@ -128,7 +141,7 @@ func matrix(t *testing.T, keyed bool) string {
 	for _, first := range ops {
 		fmt.Fprintf(&b, "| %s |", first.name)
 		for _, second := range ops {
-			fmt.Fprintf(&b, " %s |", meeting(t, keyed, first, second))
+			fmt.Fprintf(&b, " %s |", meeting(t, kind, first, second))
 		}
 		b.WriteByte('\n')
 	}
@@ -137,11 +150,11 @@ func matrix(t *testing.T, keyed bool) string {
 
 // meeting says what becomes of the second operation. Whatever it is, what the
 // first has written is there or was overwritten, and no row is there twice.
-func meeting(t *testing.T, keyed bool, first, second operation) string {
+func meeting(t *testing.T, kind string, first, second operation) string {
 	t.Helper()
 	ctx := context.Background()
 	var w *world
-	d := deed{keyed: keyed, prepare: func(staged *world) commit.Request { w = staged; return commit.Request{} }}
+	d := deed{keyed: kind == keyTable, tracked: kind == trackingTable, prepare: func(staged *world) commit.Request { w = staged; return commit.Request{} }}
 	d.stage(t)
 	a, b := first.prepare(w), second.prepare(w)
 	a.User, b.User, a.Identifier, b.Identifier = "first", "second", 10, 10
@@ -151,6 +164,9 @@ func meeting(t *testing.T, keyed bool, first, second operation) string {
 	there := rows(t, w.fs, place)
 	r, err := w.committer("b").Commit(ctx, b)
 	now := rows(t, w.fs, place)
+	if kind == trackingTable {
+		checkTracked(t, w.fs)
+	}
 	if len(slices.Compact(slices.Clone(now))) != len(now) {
 		t.Errorf("%s, then %s: rows %v", first.name, second.name, now)
 	}

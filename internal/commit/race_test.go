@@ -86,10 +86,14 @@ func checkMany(t *testing.T, fio fileio.FileIO, at layout.Table, writers, n int)
 // Appends cannot conflict: whoever loses a race tries again and lands (P17, scene 1).
 func TestRacingWriters(t *testing.T) {
 	const writers, n = 3, 30
-	for _, keyed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("keyed=%v", keyed), func(t *testing.T) {
+	for _, kind := range []string{"append", "key", "row ids"} {
+		t.Run(kind, func(t *testing.T) {
 			fs := mem.New(mem.ObjectStore)
-			create(t, fs, env.Real(), spec(keyed, nil))
+			options := map[string]string{}
+			if kind == "row ids" {
+				options["row-tracking.enabled"] = "true"
+			}
+			create(t, fs, env.Real(), spec(kind == "key", options))
 			var wg sync.WaitGroup
 			for w := range writers {
 				tb := open(t, fs, place, env.Real()) // a process of its own: nothing is shared
@@ -102,6 +106,9 @@ func TestRacingWriters(t *testing.T) {
 			wg.Wait()
 			checkMany(t, fs, place, writers, n)
 			check(t, fs, 0)
+			if kind == "row ids" { // a lost try gave nothing out
+				checkTracked(t, fs)
+			}
 		})
 	}
 }

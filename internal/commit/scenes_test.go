@@ -63,6 +63,7 @@ type world struct {
 	named    map[string]string         // real name → name of the script
 	seed     uint64
 	keyed    bool
+	tracked  bool
 }
 
 func (w *world) do(d *datadriven.TestData) string {

@@ -24,7 +24,8 @@ func (r *Rewriter) PackRules() PackRules {
 }
 
 // Join writes the rows of files of an append table, in their order, to as few
-// files as their target size allows. It waits for memory, as Rewrite does.
+// files as their target size allows. Rows that have ids keep them. It waits for
+// memory, as Rewrite does.
 // After an error no file of it is left, but for those that could not be removed.
 func (r *Rewriter) Join(ctx context.Context, b Bucket, files []*datafile.Meta) (Result, error) {
 	start := r.cfg.Env.Now()
@@ -38,7 +39,8 @@ func (r *Rewriter) join(ctx context.Context, b Bucket, files []*datafile.Meta) (
 	if err != nil {
 		return Result{}, err
 	}
-	schema, err := types.ArrowSchema(spec.Values)
+	columns := spec.Fields() // row ids and sequence numbers too, where the table has them
+	schema, err := types.ArrowSchema(columns)
 	if err != nil {
 		return Result{}, err
 	}
@@ -48,7 +50,7 @@ func (r *Rewriter) join(ctx context.Context, b Bucket, files []*datafile.Meta) (
 	}
 	defer release()
 	dir := r.cfg.Place.BucketDir(b.Partition, b.Bucket)
-	req := run.Request{Columns: spec.Values, Workers: r.cfg.Workers, Mem: batch.Recycled(r.cfg.Mem), BatchRows: outputRows}
+	req := run.Request{Columns: columns, Workers: r.cfg.Workers, Mem: batch.Recycled(r.cfg.Mem), BatchRows: outputRows}
 	open := make([]func(context.Context) (batch.Reader, error), len(files))
 	for i, f := range files {
 		open[i] = func(ctx context.Context) (batch.Reader, error) { return r.source.Open(ctx, dir, f, req) }

@@ -52,7 +52,7 @@ func New(cfg Config) (*Rewriter, error) {
 	cfg.Workers = max(1, cfg.Workers)
 	r := &Rewriter{
 		cfg: cfg, codec: spill.NewCodec(cfg.Options.Spill.Compression, cfg.Options.Spill.ZstdLevel), names: layout.NewNamer(cfg.Env), specs: map[int]*run.FileSpec{}, changelogs: map[int]*run.FileSpec{},
-		source: &run.Source{FileIO: cfg.FileIO, Format: cfg.Format, Schema: cfg.SchemaByID, Table: cfg.Schema, Mem: cfg.Mem},
+		source: &run.Source{FileIO: cfg.FileIO, Format: cfg.Format, Schema: cfg.SchemaByID, Table: cfg.Schema, Tracks: cfg.Options.RowTracking, Mem: cfg.Mem},
 	}
 	if cfg.Schema.HasPrimaryKey() {
 		if err := r.prepareMerge(); err != nil {

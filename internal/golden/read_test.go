@@ -309,8 +309,8 @@ func (a *access) read(e expectation, columns []string) ([]string, error) {
 			return nil, err
 		}
 	}
-	if e.follows() != nil || e.Options["incremental-between"] != "" {
-		return a.scan(e, columns) // scan is what walks from snapshot to snapshot
+	if e.follows() != nil || e.Options["incremental-between"] != "" || e.Sys == systable.RowTracking {
+		return a.scan(e, columns) // scan is what walks from snapshot to snapshot, and what adds row ids
 	}
 	var snap *snapshot.Snapshot
 	if e.Snapshot != 0 {

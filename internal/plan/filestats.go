@@ -62,7 +62,16 @@ type fileStats struct {
 // statistics of the table's columns, as Java shows them: what was known of a
 // column before its type changed is converted to the new type. They prune nothing.
 func ShownStats(table, written []types.Field, f *datafile.Meta) expr.StatsLookup {
-	return fileStats{evolution: newEvolution(table, written), stats: f.ValueStats, dense: f.ValueStatsCols, rows: f.RowCount, shown: true}
+	return fileStats{evolution: newEvolution(table, written), stats: f.ValueStats, dense: statsColumns(f), rows: f.RowCount, shown: true}
+}
+
+// statsColumns names the columns that the value statistics of a file are of, in their
+// order; nil = those of its schema.
+func statsColumns(f *datafile.Meta) []string {
+	if f.ValueStatsCols == nil {
+		return f.WriteCols
+	}
+	return f.ValueStatsCols
 }
 
 // Column implements expr.StatsLookup.
@@ -154,6 +163,43 @@ func (p inPartition) Column(name string) (lo, hi types.Value, nulls int64, ok bo
 		return nil, nil, p.rows, true
 	}
 	return v, v, 0, true
+}
+
+// trackedStats adds what a file of a table with row tracking tells of the row ids and
+// sequence numbers of its rows.
+type trackedStats struct {
+	inPartition
+	file *datafile.Meta
+}
+
+// Column implements expr.StatsLookup.
+func (t trackedStats) Column(name string) (lo, hi types.Value, nulls int64, ok bool) {
+	f := t.file
+	switch name {
+	case types.RowIDName:
+		if f.FirstRowID != nil && !slices.Contains(f.WriteCols, name) {
+			return *f.FirstRowID, *f.FirstRowID + f.RowCount - 1, 0, true
+		}
+	case types.SequenceNumberName:
+		if !slices.Contains(f.WriteCols, name) {
+			return f.MaxSequence, f.MaxSequence, 0, true
+		}
+	default:
+		return t.inPartition.Column(name)
+	}
+	return t.carried(name)
+}
+
+// carried bounds a column that the rows of a file brought along, unless some are null:
+// those have what the file's metadata says.
+func (t trackedStats) carried(name string) (lo, hi types.Value, nulls int64, ok bool) {
+	at := slices.Index(statsColumns(t.file), name)
+	if at < 0 || at >= len(t.stats.NullCounts) || t.stats.NullCounts[at] == nil || *t.stats.NullCounts[at] != 0 {
+		return nil, nil, -1, false
+	}
+	bigint := types.Type{Root: types.BigInt, Nullable: true}
+	lo, hi = bound(t.stats.Min, at, bigint), bound(t.stats.Max, at, bigint)
+	return lo, hi, 0, lo != nil && hi != nil
 }
 
 // partitionStats are the statistics of the partitions in one manifest.

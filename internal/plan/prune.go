@@ -158,7 +158,11 @@ func (p *pruning) file(ctx context.Context, e *manifest.Entry) (keep, match bool
 		return false, false, nil
 	}
 	stats := inPartition{valueStats(ev, e.File), p.judge(e.Partition).values}
-	match = p.value.MayMatch(stats, e.File.RowCount)
+	if p.cfg.Options.RowTracking {
+		match = p.value.MayMatch(trackedStats{stats, e.File}, e.File.RowCount)
+	} else {
+		match = p.value.MayMatch(stats, e.File.RowCount)
+	}
 	if !p.cfg.Schema.HasPrimaryKey() {
 		return match, match, nil
 	}
@@ -171,7 +175,7 @@ func (p *pruning) file(ctx context.Context, e *manifest.Entry) (keep, match bool
 }
 
 func valueStats(ev *evolutions, f *datafile.Meta) fileStats {
-	return fileStats{evolution: ev.values, stats: f.ValueStats, dense: f.ValueStatsCols, rows: f.RowCount}
+	return fileStats{evolution: ev.values, stats: f.ValueStats, dense: statsColumns(f), rows: f.RowCount}
 }
 
 func keyStats(ev *evolutions, f *datafile.Meta) keyRange {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -16,9 +17,13 @@ import (
 )
 
 // Fields are the columns of the files in file order: of a key table `_KEY_*`
-// (not in thin files), `_SEQUENCE_NUMBER`, `_VALUE_KIND`, then the table's.
+// (not in thin files), `_SEQUENCE_NUMBER`, `_VALUE_KIND`, then the table's; of an
+// append table the table's, then `_ROW_ID` and `_SEQUENCE_NUMBER` where files carry them.
 func (s *FileSpec) Fields() []types.Field {
-	if len(s.Keys) == 0 {
+	switch {
+	case s.Tracking == Carried:
+		return append(slices.Clip(s.Values), types.RowTrackingFields()...)
+	case len(s.Keys) == 0:
 		return s.Values
 	}
 	return kvbatch.FileFields(s.Keys, s.Values, s.Thin)
@@ -41,7 +46,9 @@ func (l *fileLayout) kind() int     { return l.values - 1 }
 
 func (s *FileSpec) layout() *fileLayout {
 	l := &fileLayout{fields: s.Fields()}
-	l.values = len(l.fields) - len(s.Values)
+	if len(s.Keys) > 0 {
+		l.values = len(l.fields) - len(s.Values)
+	}
 	var thinKeys []string
 	for i, k := range s.Keys {
 		at := i
@@ -119,7 +126,7 @@ func (l *fileLayout) meta(s *FileSpec, f *openFile, sum fileformat.Summary, next
 	for i, c := range sum.Columns {
 		stats[i] = keep(l.modes[i], l.fields[i].Type, c)
 	}
-	values, columns, err := statsRow(s.Values, stats[l.values:], s.Stats.Dense)
+	values, columns, err := statsRow(l.fields[l.values:], stats[l.values:], s.Stats.Dense)
 	if err != nil {
 		return nil, tarnerr.Trace("laying out statistics", err, "file", f.name)
 	}
@@ -135,6 +142,7 @@ func (l *fileLayout) meta(s *FileSpec, f *openFile, sum fileformat.Summary, next
 		ExtraFiles: []string{}, CreationMillis: &created, DeleteRowCount: &retracts, FileSource: &source,
 	}
 	if !l.keyed() {
+		l.track(s, m, sum)
 		return m, nil
 	}
 	m.MinKey, m.MaxKey = f.keys.min, f.keys.max
@@ -148,6 +156,23 @@ func (l *fileLayout) meta(s *FileSpec, f *openFile, sum fileformat.Summary, next
 		return nil, tarnerr.Trace("laying out key statistics", err, "file", f.name)
 	}
 	return m, nil
+}
+
+// track tells what the file knows of row ids. Java 1.4.2 numbers rows that are carried
+// over from the first file's number on, which says nothing of them; the bounds of their
+// numbers are what later versions tell.
+func (l *fileLayout) track(s *FileSpec, m *datafile.Meta, sum fileformat.Summary) {
+	switch s.Tracking {
+	case Untold:
+		m.MinSequence, m.MaxSequence = 0, 0
+	case Carried:
+		for _, f := range l.fields {
+			m.WriteCols = append(m.WriteCols, f.Name)
+		}
+		sequence := sum.Columns[len(l.fields)-1]
+		m.MinSequence, _ = sequence.Min.(int64)
+		m.MaxSequence, _ = sequence.Max.(int64)
+	}
 }
 
 // localWallClock is what a clock on the wall of the writer's zone shows, in

@@ -30,13 +30,16 @@ type Source struct {
 	Schema func(ctx context.Context, id int64) (*schema.Schema, error)
 	// Table is the schema that rows are read under.
 	Table *schema.Schema
-	Mem   memory.Allocator
+	// Tracks: the table has row tracking. Row ids and sequence numbers can be asked for
+	// of every file, whether it holds them or not.
+	Tracks bool
+	Mem    memory.Allocator
 }
 
 // Request says what to read of a data file.
 type Request struct {
-	// Columns are fields of Source.Table, and system fields of key-value files, in
-	// the order wanted. Fields are found by id in the schema the file was written
+	// Columns are fields of Source.Table, and system fields of key-value files and of
+	// tables with row tracking, in the order wanted. Fields are found by id in the schema the file was written
 	// under; a column it did not have is null.
 	Columns []types.Field
 	// Where skips parts of the file that cannot match. It is bound to columns of
@@ -62,7 +65,7 @@ func (s *Source) Open(ctx context.Context, dir string, file *datafile.Meta, req 
 }
 
 func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req Request) (batch.Reader, error) {
-	if len(file.WriteCols) > 0 {
+	if len(file.WriteCols) > 0 && !s.Tracks {
 		return nil, tarnerr.New(tarnerr.Unsupported, "reading data file", "data evolution: the file holds some columns of its rows only", "columns", file.WriteCols)
 	}
 	out, err := types.ArrowSchema(req.Columns)
@@ -73,7 +76,7 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	if err != nil {
 		return nil, err
 	}
-	fields := append([]types.Field{types.SequenceNumberField(), types.ValueKindField()}, written.Fields...)
+	fields := columnsOf(file, written, s.Tracks)
 	cols, err := schema.MapFields(fields, req.Columns)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,10 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	if mem == nil {
 		mem = s.Mem
 	}
-	r := &reader{file: file.FileName, schema: out, cols: cols, mem: mem}
+	r := &reader{file: file.FileName, schema: out, cols: cols, mem: mem, at: req.From}
+	if s.Tracks {
+		r.tracking = &tracking{mem, file}
+	}
 	var asked []types.Field
 	for i := range cols {
 		if cols[i].Source >= 0 {
@@ -113,6 +119,7 @@ func (s *Source) open(ctx context.Context, dir string, file *datafile.Meta, req 
 	in, err := f.Read(ctx, fileformat.ReadRequest{
 		Columns: asked, Where: writtenNames(req.Where, s.Table.Fields, written.Fields),
 		From: req.From, To: req.To, BatchRows: req.BatchRows, Workers: req.Workers, Hold: req.Hold,
+		Numbers: r.tracking.numbered(cols),
 	})
 	if err != nil {
 		f.Close()
@@ -168,8 +175,11 @@ type reader struct {
 	mem    memory.Allocator
 	in     batch.Reader // nil when no column is in the file
 	rows   nullRows
+	at     int64 // number of the next row, when no column is in the file
 	closer io.Closer
 	out    arrow.RecordBatch
+
+	tracking *tracking // nil: rows have no row ids
 }
 
 // nullRows counts the batches of a file of which no column is read.
@@ -198,12 +208,18 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	var in []arrow.Array
 	var rows int64
+	var numbers *array.Int64
 	if r.in == nil {
 		n, ok := r.rows.next()
 		if !ok {
 			return nil, io.EOF
 		}
 		rows = n
+		if r.tracking.numbered(r.cols) {
+			numbers = fileformat.Numbers(r.mem, fileformat.Run{From: r.at, Rows: int(n)})
+			defer numbers.Release()
+		}
+		r.at += n
 	} else {
 		rec, err := r.in.Next(ctx)
 		if err == io.EOF {
@@ -213,6 +229,9 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 			return nil, tarnerr.Trace("reading data file", err, "file", r.file)
 		}
 		in, rows = rec.Columns(), rec.NumRows()
+		if r.tracking.numbered(r.cols) {
+			numbers, _ = in[len(in)-1].(*array.Int64)
+		}
 	}
 	cols := make([]arrow.Array, 0, len(r.cols))
 	defer func() {
@@ -223,6 +242,24 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	at := 0
 	for i, c := range r.cols {
 		want := r.schema.Field(i).Type
+		if r.tracking.rowID(&c) || r.tracking.sequence(&c) {
+			var stored, col arrow.Array
+			var err error
+			if c.Source >= 0 {
+				stored = in[at]
+				at++
+			}
+			if r.tracking.rowID(&c) {
+				col, err = r.tracking.rowIDs(stored, numbers)
+			} else {
+				col, err = r.tracking.sequences(stored, int(rows))
+			}
+			if err != nil {
+				return nil, tarnerr.Trace("reading data file", err, "file", r.file)
+			}
+			cols = append(cols, col)
+			continue
+		}
 		if c.Source < 0 {
 			none := batch.Nulls(r.mem, want, int(rows))
 			cols = append(cols, array.MakeFromData(none))

@@ -51,6 +51,9 @@ func (o *openOne) Read(_ context.Context, req fileformat.ReadRequest) (batch.Rea
 	if err != nil {
 		return nil, err
 	}
+	if req.Numbers {
+		s = fileformat.Numbered(s)
+	}
 	rec, _, err := array.RecordFromJSON(o.mem, s, strings.NewReader(o.rows))
 	if err != nil {
 		return nil, err

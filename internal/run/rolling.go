@@ -31,6 +31,8 @@ type FileSpec struct {
 	Values []types.Field
 	// Thin files of key tables leave out the `_KEY_*` columns.
 	Thin bool
+	// Tracking is what append files know of the row ids of their rows.
+	Tracking Tracking
 
 	SchemaID   int64
 	Level      int32
@@ -42,6 +44,17 @@ type FileSpec struct {
 	Prefix     string // data-file.prefix
 	Ending     string // of names: "parquet", "zstd.parquet" where the table says so
 }
+
+// Tracking is what files know of the row ids and sequence numbers of their rows.
+type Tracking uint8
+
+// Files of tables without row tracking have neither; the commit tells those of files
+// of new rows; files of rows that come from other files carry them.
+const (
+	Untracked Tracking = iota
+	Untold
+	Carried
+)
 
 // RollingWriter writes one sorted run, or append rows in order, to one or more
 // data files. Not safe for concurrent use.

@@ -23,6 +23,12 @@ func SpecOf(s *schema.Schema, o *option.Options, level int, source datafile.Sour
 		},
 		TargetSize: o.TargetFileSize(s.HasPrimaryKey()), Prefix: o.DataFilePrefix,
 	}
+	if o.RowTracking {
+		out.Tracking = Untold
+		if source == datafile.Compact {
+			out.Tracking = Carried
+		}
+	}
 	if s.HasPrimaryKey() {
 		out.Keys, out.Thin = s.Select(s.TrimmedPrimaryKeys()), o.ThinMode
 	}

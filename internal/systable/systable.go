@@ -80,14 +80,19 @@ func Names() []string {
 	for n := range sources {
 		out = append(out, n)
 	}
+	out = append(out, RowTracking)
 	slices.Sort(out)
 	return out
 }
 
+// RowTracking is the system table that shows a table's rows with their ids. It is read
+// as the table is, and not by this package.
+const RowTracking = "row_tracking"
+
 // known lists the system tables of Java Paimon that this version does not have.
 var known = []string{
 	"aggregation_fields", "all_table_options", "audit_log", "binlog", "branches", "catalog_options",
-	"file_key_ranges", "ro", "row_tracking", "table_indexes", "tags",
+	"file_key_ranges", "ro", "table_indexes", "tags",
 }
 
 func find(name string) (source, error) {

@@ -91,7 +91,7 @@ func TestPendingCommits(t *testing.T) {
 	// Also where this version must not commit.
 	refusing := fs.Clone()
 	text, _ := refusing.Get(dir + "/schema/schema-0")
-	refusing.Put(dir+"/schema/schema-0", bytes.Replace(text, []byte(`"options" : {`), []byte(`"options" : {"row-tracking.enabled" : "true"`), 1))
+	refusing.Put(dir+"/schema/schema-0", bytes.Replace(text, []byte(`"options" : {`), []byte(`"options" : {"upsert-key" : "id"`), 1))
 	locked := f.open(refusing)
 	_, err = locked.NewBatchWrite(f.ctx, table.WriteOptions{})
 	wantKind(t, err, tarnerr.Unsupported)

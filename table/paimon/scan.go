@@ -61,6 +61,9 @@ func (t *Table) view(ctx context.Context, scan table.Scan) (*view, error) {
 
 // bind is the view of a scan under a schema.
 func (t *Table) bind(scan table.Scan, s *schema.Schema) (*view, error) {
+	if t.tracked {
+		s = tracked(s)
+	}
 	where, err := expr.Bind(scan.Where, s.Fields)
 	if err != nil {
 		return nil, tarnerr.Trace("binding filter", err, "table", t.name)
@@ -181,7 +184,7 @@ func (v *view) read(ctx context.Context, scan table.Scan, splits []*split.Split)
 	}
 	r, err := read.Open(ctx, read.Config{
 		Files: &run.Source{
-			FileIO: c.FileIO, Format: c.Formats.ByName, Schema: v.schemas.Get, Table: v.schema, Mem: c.Alloc,
+			FileIO: c.FileIO, Format: c.Formats.ByName, Schema: v.schemas.Get, Table: v.schema, Tracks: v.options.RowTracking, Mem: c.Alloc,
 		},
 		Layout: v.place, Options: v.options, Budget: c.Budget, Spill: c.Spill,
 	}, read.Request{

@@ -14,6 +14,7 @@ import (
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/systable"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
@@ -36,6 +37,7 @@ type Table struct {
 	// reading opens the manifests once, so that schemas of manifests, which take
 	// longer to parse than small manifests, are parsed once.
 	reading func() (*manifest.Store, error)
+	tracked bool // rows are read with their ids and sequence numbers
 }
 
 var _ table.Table = (*Table)(nil)
@@ -60,7 +62,7 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 		return nil, tarnerr.Trace(op, err, "table", name)
 	}
 	t.schema = s
-	if name.System != "" {
+	if name.System != "" && name.System != systable.RowTracking {
 		return openSystem(t)
 	}
 	if err := option.CheckRead(s.Options, t.traits()); err != nil {
@@ -74,6 +76,9 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 	}
 	t.committer = sync.OnceValues(t.newCommitter)
 	t.reading = sync.OnceValues(t.manifests)
+	if name.System != "" {
+		return openTracking(t)
+	}
 	return t, nil
 }
 

@@ -12,6 +12,7 @@ import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.SpecialFields;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.StreamTableWrite;
 import org.apache.paimon.table.sink.StreamWriteBuilder;
@@ -64,6 +65,10 @@ final class Compaction {
 
     private void packSmallFiles(FileStoreTable table, String user, ManifestCommittable committable) throws Exception {
         BaseAppendFileStoreWrite write = (BaseAppendFileStoreWrite) table.store().newWrite(user);
+        if (table.coreOptions().rowTrackingEnabled()) {
+            // As the compactions of Flink and Spark do: without it rows lose their ids.
+            write.withWriteType(SpecialFields.rowTypeWithRowTracking(table.rowType()));
+        }
         try {
             write.withIOManager(warehouse.io);
             for (AppendCompactTask task : new AppendCompactCoordinator(table, false).run()) {
