@@ -205,9 +205,13 @@ func (f *fixture) merged(l Limits, trace bool, size int64) ([]string, error) {
 // However runs are bounded, what comes out of their merge is the same; no more of
 // them are read at one time than may be, and no temporary file is left.
 func TestBoundedMergesAreEqual(t *testing.T) {
+	runs := 40
+	if raceDetector {
+		runs = 12
+	}
 	var spilled atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
-		f := draw(t, 40)
+		f := draw(t, runs)
 		trace := rapid.Bool().Draw(t, "trace")
 		want, err := f.merged(Limits{Mem: f.alloc}, trace, 1)
 		if err != nil {

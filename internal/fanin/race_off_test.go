@@ -1,0 +1,5 @@
+//go:build !race
+
+package fanin
+
+const raceDetector = false
