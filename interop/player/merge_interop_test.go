@@ -180,7 +180,7 @@ func TestRowsExpireAsInJava(t *testing.T) {
 	j := newJudge(t)
 	for typ, times := range map[string][3]string{ // 1970, 2000 or a little later, 2037
 		"INT":                               {"7", "946684800", "2114380800"},
-		"BIGINT":                            {"7", "1009843200000", "2114380800"},
+		"BIGINT":                            {"7", "1009843200000", "2114380800000"},
 		"TIMESTAMP(3)":                      {`"1970-01-01T00:00:07"`, `"2000-01-01T00:00:00"`, `"2037-01-01T00:00:00"`},
 		"TIMESTAMP(6) WITH LOCAL TIME ZONE": {`"1970-01-01T00:00:07Z"`, `"2000-01-01T00:00:00Z"`, `"2037-01-01T00:00:00Z"`},
 	} {
