@@ -118,15 +118,16 @@ func (n in) mask(rec arrow.RecordBatch, dst []bool) error {
 	if err != nil {
 		return err
 	}
-	// A list of literals is short: one pass per literal beats boxing each row.
-	fill(dst, false)
-	scratch := make([]bool, len(dst))
-	for _, v := range n.values {
-		if err := maskCompare(n.field, col, Eq, v, scratch); err != nil {
-			return err
-		}
-		for i, hit := range scratch {
-			dst[i] = dst[i] || hit
+	if len(n.values) < longList || !maskMembers(col, n.values, dst) {
+		fill(dst, false)
+		scratch := make([]bool, len(dst))
+		for _, v := range n.values {
+			if err := maskCompare(n.field, col, Eq, v, scratch); err != nil {
+				return err
+			}
+			for i, hit := range scratch {
+				dst[i] = dst[i] || hit
+			}
 		}
 	}
 	if n.neg {
