@@ -22,6 +22,7 @@ import (
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/lookup"
 	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/table"
@@ -43,7 +44,8 @@ type Config struct {
 	// and planning. 0 = DefaultMemory.
 	Memory int64
 	// SpillDir is a directory of this machine for what does not fit Memory: rows
-	// that wait to be written, sorted runs of large merges. Processes may share it; each removes what is its own
+	// that wait to be written, sorted runs of large merges, and data files that old rows
+	// are looked up in, laid out for that. Processes may share it; each removes what is its own
 	// when it ends, and what those left that were killed. Without it rows that do not
 	// fit become data files early, more and smaller ones.
 	SpillDir string
@@ -92,6 +94,8 @@ type Runtime struct {
 	// writers are all writers under memory; temporary is where they spill, nil when nowhere.
 	writers   *write.Pool
 	temporary *spill.Store
+	// lookups are local files for look-ups; nil when there is no place for them.
+	lookups *lookup.Store
 	// metadata keeps manifests, which every plan and commit reads again. Its share
 	// of Config.Memory is not part of the budget that others reserve from.
 	metadata *layer.Store
@@ -137,6 +141,7 @@ func NewRuntime(cfg Config) (*Runtime, error) {
 	rt.writers = write.NewPool(rt.memory, cfg.Workers)
 	if cfg.SpillDir != "" {
 		rt.temporary = spill.OpenStore(cfg.SpillDir, c.Env)
+		rt.lookups = lookup.NewStore(rt.temporary, rt.memory, c.Env)
 	}
 	if c.Logger != nil {
 		rt.events = event.Tee(c.Listener, event.Slog(c.Logger))
@@ -175,6 +180,7 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 		Budget:    rt.memory,
 		Pool:      rt.writers,
 		Spill:     rt.temporary,
+		Lookups:   rt.lookups,
 		Events:    rt.events,
 		Workers:   rt.cfg.Workers,
 		Formats:   rt.formats,
@@ -233,6 +239,7 @@ func (rt *Runtime) Close() error {
 	}
 	rt.commits.Close()
 	if rt.temporary != nil {
+		rt.lookups.Close()
 		if err := rt.temporary.Close(); err != nil {
 			return tarnerr.Trace("closing runtime", err)
 		}

@@ -32,9 +32,10 @@ func TestDefaults(t *testing.T) {
 			Trigger: 5, StopTrigger: 8, MaxSizeAmplification: 200, SizeRatio: 1, OffPeakStart: -1, OffPeakEnd: -1,
 			MinFileNum: 5, FileNumLimit: 100000,
 		},
-		Spill:     Spill{Enabled: true, MaxDisk: math.MaxInt64, MaxWriters: 10, Handles: 128, Compression: "zstd", ZstdLevel: 1},
-		Stream:    Stream{Mode: "latest-full", Interval: 10 * time.Second, BetweenMode: "auto"},
-		Changelog: Changelog{Producer: "none", LookupWait: true, Prefix: "changelog-"},
+		Spill:       Spill{Enabled: true, MaxDisk: math.MaxInt64, MaxWriters: 10, Handles: 128, Compression: "zstd", ZstdLevel: 1},
+		LookupFiles: LookupFiles{MaxDisk: math.MaxInt64, MaxMemory: 256 << 20, Retention: time.Hour, Filter: true, FalsePositives: 0.05, Compression: "zstd", ZstdLevel: 1},
+		Stream:      Stream{Mode: "latest-full", Interval: 10 * time.Second, BetweenMode: "auto"},
+		Changelog:   Changelog{Producer: "none", LookupWait: true, Prefix: "changelog-"},
 	}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
 		t.Error(d)

@@ -72,6 +72,7 @@ type Options struct {
 	WriteBufferSize int64
 	WriteOnly       bool
 	Spill           Spill
+	LookupFiles     LookupFiles
 	NumLevels       int // num-levels, else compaction trigger + 1
 	Compaction      Compaction
 
@@ -189,7 +190,7 @@ func Parse(options map[string]string) (Options, error) {
 		o.NumLevels = r.int("num-sorted-run.compaction-trigger") + 1
 	}
 	o.Compaction = r.compaction()
-	o.Spill, o.RecordExpire = r.spill(), r.recordExpire()
+	o.Spill, o.LookupFiles, o.RecordExpire = r.spill(), r.lookupFiles(), r.recordExpire()
 	o.Stream, o.Changelog = r.stream(), r.changelog()
 	if r.err == nil {
 		r.err = o.check(&r)

@@ -44,7 +44,7 @@ func (r *Rewriter) join(ctx context.Context, b Bucket, files []*datafile.Meta) (
 	if err != nil {
 		return Result{}, err
 	}
-	_, release, err := r.reserve(ctx, []lsm.Section{{files}}, spec)
+	_, release, err := r.reserve(ctx, []lsm.Section{{files}}, spec, 0)
 	if err != nil {
 		return Result{}, err
 	}

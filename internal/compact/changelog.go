@@ -11,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/changelog"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/lookup"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
@@ -97,8 +98,14 @@ type told struct{ files, changelog []*datafile.Meta }
 // sorted run, unless spec is nil, and what changes to changelog files.
 func (r *Rewriter) tell(ctx context.Context, t *Task, sections []lsm.Section, spec *run.FileSpec, workers int) (told, error) {
 	dir := r.cfg.Place.BucketDir(t.Partition, t.Bucket.Bucket)
-	w := &teller{r: r, t: t, dir: dir, find: &finder{r: r, dir: dir, below: t.Below, keys: r.merge.Keys}, workers: workers}
+	w := &teller{r: r, t: t, dir: dir, workers: workers}
 	var err error
+	if w.below, err = r.below(dir, t, sections); err != nil {
+		return told{}, err
+	}
+	if w.below != nil {
+		defer w.below.Close() // only read from
+	}
 	if !r.producer.silent {
 		changes, err := r.changelogSpec(t.Unit.OutputLevel)
 		if err != nil {
@@ -158,7 +165,7 @@ func (r *Rewriter) tellMoved(ctx context.Context, t *Task, files []*datafile.Met
 	if err != nil {
 		return nil, err
 	}
-	most, release, err := r.reserve(ctx, sections, spec)
+	most, release, err := r.reserve(ctx, sections, spec, r.lookupMemory(t))
 	if err != nil {
 		return nil, err
 	}
@@ -174,10 +181,10 @@ type teller struct {
 	r       *Rewriter
 	t       *Task
 	dir     string
-	find    *finder
-	fold    *merge.Folder // nil where the last row wins
-	rows    *rowWriter    // nil: files only move
-	changes *rowWriter    // nil: nothing is told
+	below   *lookup.Bucket // nil: nothing is looked up
+	fold    *merge.Folder  // nil where the last row wins
+	rows    *rowWriter     // nil: files only move
+	changes *rowWriter     // nil: nothing is told
 	workers int
 }
 
@@ -241,7 +248,7 @@ func (w *teller) some(ctx context.Context, k *merge.Traced, from, to int) error 
 	d := decision{traced: k, sources: slices.Clone(k.Sources), producer: w.r.producer, top: int32(w.t.Highest)}
 	defer d.release()
 	d.choose(from, to)
-	if err := w.find.find(ctx, &d); err != nil {
+	if err := d.find(ctx, w.below, &w.r.merge); err != nil {
 		return err
 	}
 	if err := d.place(w.r.merge); err != nil {

@@ -12,13 +12,14 @@ import (
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/lookup"
 	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
 )
 
-// Config is the table whose files are rewritten. Everything but Budget, Spill, Mem,
-// Workers, Pace, Listener and Progress must be given.
+// Config is the table whose files are rewritten. Everything but Budget, Spill,
+// Lookups, Mem, Workers, Pace, Listener and Progress must be given.
 type Config struct {
 	Table   string // full name, for events and errors
 	FileIO  fileio.FileIO
@@ -34,7 +35,10 @@ type Config struct {
 	// Spill takes sorted runs that do not fit what a merge has of Budget; nil = they are
 	// read all at once.
 	Spill *spill.Store
-	Mem   memory.Allocator
+	// Lookups keeps local files of data files that rows are looked up in; nil = these
+	// are read each time.
+	Lookups *lookup.Store
+	Mem     memory.Allocator
 	// Workers is how much one rewrite does side by side; 0 and 1 = one thing at a time.
 	Workers int
 	// Pace slows all rewrites down; nil = full speed.

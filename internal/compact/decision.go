@@ -224,8 +224,7 @@ func (d *decision) write(ctx context.Context, w *rowWriter, dropDeletes bool) er
 	}
 	keep := make([]bool, len(d.kinds))
 	for i, kind := range d.kinds {
-		// The first row of a key that has one below is none.
-		keep[i] = (!dropDeletes || kind&1 == 0) && (d.engine != merge.FirstRow || !d.keys[d.at[i]].found)
+		keep[i] = !dropDeletes || kind&1 == 0
 	}
 	rec, err := batch.Filter(batch.Recycled(w.r.cfg.Mem), d.out, keep)
 	if err != nil || rec == nil {

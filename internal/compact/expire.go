@@ -13,7 +13,6 @@ import (
 	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/env"
-	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
 	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
@@ -203,11 +202,11 @@ func (r *Rewriter) open(ctx context.Context, dir string, f *datafile.Meta, req r
 	return r.expiry.wrap(in, req.Mem), nil
 }
 
-// openBelow reads a file that rows are looked up in: of first-row the old rows count,
-// expired or not, as in Java.
-func (r *Rewriter) openBelow(ctx context.Context, dir string, f *datafile.Meta, req run.Request) (batch.Reader, error) {
-	if r.merge.Engine == merge.FirstRow {
-		return r.source.Open(ctx, dir, f, req)
+// live marks the rows of a batch that have not expired; nil: none has.
+func (x *expiry) live(rec arrow.RecordBatch) []bool {
+	r := &expiring{x: x, now: x.now()}
+	if !r.mark(rec.Column(x.column)) {
+		return nil
 	}
-	return r.open(ctx, dir, f, req)
+	return r.keep
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/lookup"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/run"
 	"github.com/tarnlake/tarn/option"
@@ -56,6 +57,8 @@ type fixture struct {
 	place  layout.Table
 	env    env.Env
 	names  *layout.Namer
+	// lookups keeps local files; nil: there are none.
+	lookups *lookup.Store
 }
 
 func newFixture(t failer, keys []string, options map[string]string) *fixture {
@@ -84,7 +87,7 @@ func (f *fixture) rewriter(workers int) *Rewriter {
 	r, err := New(Config{
 		Table: "db.t", FileIO: f.fio, Place: f.place, Schema: f.schema, Options: f.options(), Format: formats.ByName,
 		SchemaByID: func(context.Context, int64) (*schema.Schema, error) { return f.schema, nil },
-		Env:        f.env, Mem: f.mem, Workers: workers,
+		Env:        f.env, Mem: f.mem, Lookups: f.lookups, Workers: workers,
 	})
 	if err != nil {
 		f.t.Fatal(err)

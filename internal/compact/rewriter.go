@@ -13,6 +13,7 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/invariants"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/lookup"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/merge"
 	"github.com/tarnlake/tarn/internal/run"
@@ -35,8 +36,9 @@ type Rewriter struct {
 	keys     []int // columns of the key among the values
 	rules    *merge.Rules
 	merge    merge.Config
-	producer *producer // nil: compactions produce no changelog
-	expiry   *expiry   // nil: rows do not expire
+	producer *producer      // nil: compactions produce no changelog
+	expiry   *expiry        // nil: rows do not expire
+	old      *lookup.Reader // of the levels below a compaction; nil: nothing is looked up
 
 	codec             *spill.Codec // of runs that are spilled
 	mu                sync.Mutex
@@ -64,6 +66,11 @@ func New(cfg Config) (*Rewriter, error) {
 		}
 		if r.expiry, err = newExpiry(cfg.Schema, cfg.Options.RecordExpire, cfg.Env); err != nil {
 			return nil, tarnerr.Trace(op, err, "table", cfg.Table)
+		}
+		if r.producer != nil && r.producer.lookup {
+			if r.old, err = r.newOld(); err != nil {
+				return nil, tarnerr.Trace(op, err, "table", cfg.Table)
+			}
 		}
 	}
 	return r, nil
@@ -156,6 +163,7 @@ func (r *Rewriter) rewrite(ctx context.Context, t Task) (Result, error) {
 		return Result{}, errors.Join(err, r.Remove(context.WithoutCancel(ctx), t.Bucket, i.Created()))
 	}
 	r.check(t, out)
+	r.forget(t.Bucket, gone(out))
 	return out, nil
 }
 
@@ -168,6 +176,7 @@ func (r *Rewriter) Remove(ctx context.Context, b Bucket, files []*datafile.Meta)
 	for i, f := range files {
 		paths[i] = r.cfg.Place.DataFile(b.Partition, b.Bucket, f.FileName)
 	}
+	r.forget(b, files)
 	return tarnerr.Trace("removing files of a compaction", r.cfg.FileIO.Delete(ctx, paths...), "table", r.cfg.Table)
 }
 

@@ -32,14 +32,18 @@ const (
 
 // step merges sections, one after the other, into one sorted run.
 func (r *Rewriter) step(ctx context.Context, t Task, sections []lsm.Section, spec *run.FileSpec, workers int) (Result, error) {
-	most, release, err := r.reserve(ctx, sections, spec)
+	files := filesOf(sections)
+	tells, below := r.producer.tells(&t, files), int64(0)
+	if tells {
+		below = r.lookupMemory(&t)
+	}
+	most, release, err := r.reserve(ctx, sections, spec, below)
 	if err != nil {
 		return Result{}, err
 	}
 	defer release()
 	t.most = most
-	files := filesOf(sections)
-	if r.producer.tells(&t, files) {
+	if tells {
 		out, err := r.tell(ctx, &t, sections, spec, workers)
 		return Result{Before: files, After: out.files, Changelog: out.changelog}, err
 	}
@@ -200,8 +204,9 @@ const (
 )
 
 // reserve takes the memory of one merge of sections after each other, all of the
-// budget when it needs more, and says how much of it there is to read in.
-func (r *Rewriter) reserve(ctx context.Context, sections []lsm.Section, spec *run.FileSpec) (most int64, release func(), err error) {
+// budget when it needs more, and says how much of it there is to read in. below is
+// what looking up old rows takes.
+func (r *Rewriter) reserve(ctx context.Context, sections []lsm.Section, spec *run.FileSpec, below int64) (most int64, release func(), err error) {
 	b := r.cfg.Budget
 	if b == nil {
 		return 0, func() {}, nil
@@ -214,7 +219,7 @@ func (r *Rewriter) reserve(ctx context.Context, sections []lsm.Section, spec *ru
 		}
 		reading, total = max(reading, widest), total+size(s.Files())
 	}
-	rest := perMerge + min(2*total, spec.TargetSize, perFile)
+	rest := perMerge + below + min(2*total, spec.TargetSize, perFile)
 	held, err := b.Reserve(ctx, min(reading+rest, b.Limit()))
 	if err != nil {
 		return 0, nil, err

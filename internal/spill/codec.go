@@ -41,8 +41,8 @@ func (c *Codec) zstd() error {
 	return c.err
 }
 
-// compress appends the compressed bytes of src to dst.
-func (c *Codec) compress(dst, src []byte) ([]byte, error) {
+// Compress appends the compressed bytes of src to dst.
+func (c *Codec) Compress(dst, src []byte) ([]byte, error) {
 	switch c.name {
 	case "none":
 		return append(dst, src...), nil
@@ -61,8 +61,9 @@ func (c *Codec) compress(dst, src []byte) ([]byte, error) {
 	return c.enc.EncodeAll(src, dst), nil
 }
 
-// decompress gives the size bytes that src stands for, in dst when they fit.
-func (c *Codec) decompress(dst, src []byte, size int) ([]byte, error) {
+// Decompress gives the size bytes that src stands for, in dst when they fit. Corrupt
+// when src stands for anything else.
+func (c *Codec) Decompress(dst, src []byte, size int) ([]byte, error) {
 	if cap(dst) < size {
 		dst = make([]byte, size)
 	}

@@ -59,7 +59,7 @@ func (c *Cursor) block(ctx context.Context, i int) error {
 	if _, err := in.ReadAt(ctx, c.small, b.at); err != nil {
 		return tarnerr.Trace(op, err, "file", c.f.path, "offset", b.at)
 	}
-	if c.plain, err = c.f.codec.decompress(c.plain, c.small, b.size); err != nil {
+	if c.plain, err = c.f.codec.Decompress(c.plain, c.small, b.size); err != nil {
 		return tarnerr.Trace(op, err, "file", c.f.path, "offset", b.at)
 	}
 	if c.rec, err = decode(c.plain, c.mem); err != nil {

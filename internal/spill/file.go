@@ -50,7 +50,7 @@ func (w *Writer) Write(rec arrow.RecordBatch) error {
 	if err != nil {
 		return tarnerr.Wrap(tarnerr.Internal, op, err)
 	}
-	if w.small, err = w.f.codec.compress(w.small[:0], w.plain.Bytes()); err != nil {
+	if w.small, err = w.f.codec.Compress(w.small[:0], w.plain.Bytes()); err != nil {
 		return err
 	}
 	if _, err := w.out.Write(w.small); err != nil {

@@ -61,6 +61,16 @@ func (s *Store) Close() error {
 	return tarnerr.Trace("removing temporary files", err, "directory", dir)
 }
 
+// Place names a new file of another kind in the store's directory, which its maker
+// writes, reads and deletes. It goes with the store at the latest.
+func (s *Store) Place(kind string) (fileio.FileIO, string, error) {
+	dir, err := s.directory()
+	if err != nil {
+		return nil, "", err
+	}
+	return s.fio, path.Join(dir, fmt.Sprintf("%s-%d", kind, s.names.Add(1))), nil
+}
+
 // next names a new file.
 func (s *Store) next() (string, error) {
 	dir, err := s.directory()

@@ -33,6 +33,7 @@ func (c *compaction) rewriter(workers int, progress func(int64)) (*compact.Rewri
 	return compact.New(compact.Config{
 		Table: t.name.String(), FileIO: t.components.FileIO, Place: t.place, Schema: t.schema, Options: t.options,
 		Format: t.components.Formats.ByName, SchemaByID: t.schemas.Get, Env: t.components.Env, Budget: t.components.Budget, Spill: t.components.Spill, Mem: t.components.Alloc,
+		Lookups: t.components.Lookups,
 		Workers: workers, Pace: c.pace, Listener: t.components.Events, Progress: progress,
 	})
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/lookup"
 	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/table"
 )
 
-// Components are what tables of one catalog share. All but Pool, Spill, Events,
-// Formats, Groups, Publisher and Keep must be set.
+// Components are what tables of one catalog share. All but Pool, Spill, Lookups,
+// Events, Formats, Groups, Publisher and Keep must be set.
 type Components struct {
 	FileIO fileio.FileIO
 	Env    env.Env
@@ -26,7 +27,9 @@ type Components struct {
 	// Pool is the writers under Budget; nil = each knows itself alone.
 	Pool *write.Pool
 	// Spill is where write buffers go when memory is short; nil = to data files.
-	Spill   *spill.Store
+	Spill *spill.Store
+	// Lookups keeps local files for look-ups; nil = data files are read each time.
+	Lookups *lookup.Store
 	Events  *event.Listener
 	Workers int // work done side by side
 	// Formats keep what data files have in common; nil = those of one Table alone.

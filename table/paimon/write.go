@@ -97,7 +97,7 @@ func (t *Table) compactor(opts table.WriteOptions, c Components) (*compact.Rewri
 	}
 	return compact.New(compact.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Options: options,
-		Format: c.Formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Spill: c.Spill, Mem: c.Alloc,
+		Format: c.Formats.ByName, SchemaByID: t.schemas.Get, Env: c.Env, Budget: c.Budget, Spill: c.Spill, Lookups: c.Lookups, Mem: c.Alloc,
 		Workers: c.Workers, Listener: c.Events,
 	})
 }
