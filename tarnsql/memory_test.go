@@ -99,6 +99,24 @@ func TestInsertFromWhatNeedsAllMemory(t *testing.T) {
 	}
 }
 
+// A statement that reads several tables at a time on few threads, each of which needs
+// all of the readers' memory, does not wait for itself.
+func TestSeveralReadersInLittleMemory(t *testing.T) {
+	for threads := 1; threads <= 2; threads++ {
+		w := newWorldOf(t, tarn.Config{Memory: 8 << 20, Workers: threads}, tarnsql.Options{Memory: 128 << 20, Threads: threads})
+		for _, n := range []string{"a", "b", "c"} {
+			w.does(fmt.Sprintf("CREATE TABLE %s (id BIGINT, s STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '2', 'write-only' = 'true')", n))
+			for part := range 6 {
+				w.does(fmt.Sprintf("INSERT INTO %s SELECT range, md5((range * 10 + %d)::VARCHAR) || repeat(md5(range::VARCHAR), 8) FROM range(3000)", n, part))
+			}
+		}
+		w.wants("SELECT count(*) FROM a JOIN b ON a.id = b.id JOIN c ON a.id = c.id WHERE a.s = b.s AND b.s = c.s", "3000\n")
+		w.wants("SELECT count(*) FROM (SELECT * FROM a UNION ALL SELECT * FROM b UNION ALL SELECT * FROM c)", "9000\n")
+		w.wants("SELECT count(*) FROM (SELECT * FROM a EXCEPT SELECT * FROM b)", "0\n")
+		w.wants("SELECT count(*) FROM a POSITIONAL JOIN b", "3000\n")
+	}
+}
+
 // answer is text for statements of all kinds.
 func answer(w *world, sql string) (string, error) {
 	ctx := context.Background()

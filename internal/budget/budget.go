@@ -120,15 +120,21 @@ func (b *Budget) Reserve(ctx context.Context, n int64) (*Reservation, error) {
 }
 
 // ReserveReader takes n bytes for a reader, at most half of the budget, waiting for
-// other readers and whoever else holds too much. It fails when ctx ends (Unavailable).
+// whoever else holds too much. It never waits for other readers, whose consumer may be
+// its own: where they hold so much that less is left, it takes what is left, or, with
+// all, nothing and reports false. It fails when ctx ends (Unavailable).
 // It tells how many it took; release gives them back, once, and may be called again.
-func (b *Budget) ReserveReader(ctx context.Context, n int64) (taken int64, release func(), err error) {
-	if taken, err = b.readers.take(ctx, min(n, b.readers.limit), 0); err != nil {
-		return 0, nil, err
+func (b *Budget) ReserveReader(ctx context.Context, n int64, all bool) (taken int64, release func(), ok bool, err error) {
+	if err := checkSize(n); err != nil {
+		return 0, nil, false, err
+	}
+	n = min(n, b.readers.limit)
+	if taken = b.readers.takeUpTo(n, all); taken < n && all {
+		return 0, nil, false, nil
 	}
 	if err := b.wait(ctx, &waiter{n: taken, reader: true, ready: make(chan struct{})}); err != nil {
 		b.readers.charge(-taken)
-		return 0, nil, err
+		return 0, nil, false, err
 	}
 	return taken, sync.OnceFunc(func() {
 		b.mu.Lock()
@@ -136,7 +142,19 @@ func (b *Budget) ReserveReader(ctx context.Context, n int64) (taken int64, relea
 		b.serve()
 		b.mu.Unlock()
 		b.readers.charge(-taken)
-	}), nil
+	}), true, nil
+}
+
+// takeUpTo takes n bytes or what is left of them; with all, n or nothing.
+func (b *Budget) takeUpTo(n int64, all bool) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	got := min(n, b.limit-b.used)
+	if got < n && all {
+		return 0
+	}
+	b.add(got, false)
+	return got
 }
 
 // TryReserve takes n bytes when they are free now and nobody waits.

@@ -242,42 +242,38 @@ func TestCachesGiveUp(t *testing.T) {
 	}
 }
 
-// Readers together have half of the budget, in the order they came; the other half
-// is free at once for whoever is no reader.
+// Readers together have half of the budget, and take what is left of it; the other
+// half is free at once for whoever is no reader.
 func TestReadersHaveHalf(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(101)
-		n, first, err := b.ReserveReader(t.Context(), 1000)
-		if err != nil || n != 50 || b.Used() != 50 {
-			t.Fatalf("%v, used %d", err, b.Used())
+	b := New(101)
+	n, first, _, err := b.ReserveReader(t.Context(), 30, true)
+	if err != nil || n != 30 {
+		t.Fatalf("%v, %d", err, n)
+	}
+	if _, _, ok, err := b.ReserveReader(t.Context(), 21, true); ok || err != nil {
+		t.Errorf("readers have more than half: %v", err)
+	}
+	n, second, ok, err := b.ReserveReader(t.Context(), 1000, false)
+	if !ok || err != nil || n != 20 || b.Used() != 50 {
+		t.Fatalf("%v, %d, used %d", err, n, b.Used())
+	}
+	n, third, ok, err := b.ReserveReader(t.Context(), 5, false)
+	if !ok || err != nil || n != 0 {
+		t.Errorf("%v, %d", err, n)
+	}
+	for range 3 {
+		r, err := b.Reserve(t.Context(), 50)
+		if err != nil {
+			t.Fatal(err)
 		}
-		var second func()
-		go func() { _, second, _ = b.ReserveReader(t.Context(), 20) }()
-		synctest.Wait()
-		if second != nil {
-			t.Fatal("readers have more than half")
-		}
-		if b.Contended() {
-			t.Error("nobody but a reader could make room for it")
-		}
-		for range 3 { // however many readers wait
-			r, err := b.Reserve(t.Context(), 50)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Release()
-		}
-		first()
-		first()
-		synctest.Wait()
-		if second == nil || b.Used() != 20 {
-			t.Fatalf("the next reader does not get on: used %d", b.Used())
-		}
-		second()
-		if b.Used() != 0 {
-			t.Errorf("used %d", b.Used())
-		}
-	})
+		r.Release()
+	}
+	for _, release := range []func(){first, first, second, third, third} {
+		release()
+	}
+	if b.Used() != 0 || b.readers.Used() != 0 {
+		t.Errorf("used %d, by readers %d", b.Used(), b.readers.Used())
+	}
 }
 
 // A reader waits for others that hold what is in its half too, and so do those who
@@ -287,7 +283,7 @@ func TestReadersWaitInTurn(t *testing.T) {
 		b := New(100)
 		held, _ := b.Reserve(t.Context(), 80)
 		var reading func()
-		go func() { _, reading, _ = b.ReserveReader(t.Context(), 30) }()
+		go func() { _, reading, _, _ = b.ReserveReader(t.Context(), 30, true) }()
 		synctest.Wait()
 		if reading != nil || !b.Contended() {
 			t.Fatalf("used %d, contended %v", b.Used(), b.Contended())
@@ -317,7 +313,7 @@ func TestReadersWaitInTurn(t *testing.T) {
 func TestMoreThanHalfBesideReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100)
-		_, reading, _ := b.ReserveReader(t.Context(), 40)
+		_, reading, _, _ := b.ReserveReader(t.Context(), 40, true)
 		small, _ := b.Reserve(t.Context(), 1)
 		var large, next *Reservation
 		go func() { large, _ = b.Reserve(t.Context(), 90) }()
@@ -357,7 +353,7 @@ func TestConsumersOfReadersGetOn(t *testing.T) {
 				if (i+j)%7 == 0 {
 					go cancel()
 				}
-				_, release, err := b.ReserveReader(ctx, 100+(i*j*37)%600)
+				_, release, _, err := b.ReserveReader(ctx, 100+(i*j*37)%600, j%2 == 0)
 				for k := int64(0); err == nil && k < 3; k++ {
 					var r *Reservation
 					if r, err = b.Reserve(ctx, 1+(i*j*k*61)%900); err == nil {

@@ -21,6 +21,7 @@ type parallel struct {
 	splits  []*split.Split
 	next    atomic.Int64 // split to be taken
 	done    atomic.Int64 // splits read to their end
+	holding atomic.Int64 // workers with memory for a split
 	results chan result
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
@@ -51,26 +52,36 @@ func newParallel(ctx context.Context, s *scan, splits []*split.Split, workers in
 	return p
 }
 
-// work reads splits until there are none left, ctx ends, or one fails.
+// work reads splits until there are none left, ctx ends, or one fails. Where memory is
+// short for another one it leaves the rest to the workers that are reading.
 func (p *parallel) work(ctx context.Context) {
 	for {
-		i := p.next.Add(1) - 1
+		i := p.next.Load()
 		if i >= int64(len(p.splits)) {
 			return
 		}
-		if err := p.read(ctx, p.splits[i]); err != nil {
+		most, release, ok, err := p.scan.reserve(ctx, p.splits[i], p.holding.Load() > 0)
+		switch {
+		case err != nil:
+			p.send(ctx, result{err: err})
+			return
+		case !ok:
+			return
+		}
+		p.holding.Add(1)
+		if p.next.CompareAndSwap(i, i+1) {
+			err = p.read(ctx, p.splits[i], most)
+		}
+		release()
+		p.holding.Add(-1)
+		if err != nil {
 			p.send(ctx, result{err: err})
 			return
 		}
 	}
 }
 
-func (p *parallel) read(ctx context.Context, sp *split.Split) error {
-	most, release, err := p.scan.reserve(ctx, sp)
-	if err != nil {
-		return err
-	}
-	defer release()
+func (p *parallel) read(ctx context.Context, sp *split.Split, most int64) error {
 	r, err := p.scan.open(sp, most)
 	if err != nil {
 		return err
@@ -161,13 +172,13 @@ const (
 	perSplit = 2 << 20
 )
 
-// reserve takes the memory a split will need, waiting for others to end, and says how
-// much of it there is for its files. A split that alone needs more than readers may
-// have gets all of that.
-func (s *scan) reserve(ctx context.Context, sp *split.Split) (most int64, release func(), err error) {
+// reserve takes the memory a split will need and says how much of it there is for its
+// files. A split that needs more than readers may have, or have left, gets that, unless
+// it is to have all.
+func (s *scan) reserve(ctx context.Context, sp *split.Split, all bool) (most int64, release func(), ok bool, err error) {
 	b := s.cfg.Budget
 	if b == nil {
-		return 0, func() {}, nil
+		return 0, func() {}, true, nil
 	}
 	need := int64(perSplit)
 	if sp.RawConvertible {
@@ -181,9 +192,6 @@ func (s *scan) reserve(ctx context.Context, sp *split.Split) (most int64, releas
 			need += fanin.Cost(f.FileSize)
 		}
 	}
-	taken, release, err := b.ReserveReader(ctx, need)
-	if err != nil {
-		return 0, nil, err
-	}
-	return max(taken-perSplit, taken/2), release, nil
+	taken, release, ok, err := b.ReserveReader(ctx, need, all)
+	return max(taken-perSplit, taken/2, 1), release, ok, err
 }

@@ -47,7 +47,7 @@ func (o *ordered) Next(ctx context.Context) (arrow.RecordBatch, error) {
 			if len(o.splits) == 0 {
 				return nil, io.EOF
 			}
-			most, release, err := o.scan.reserve(ctx, o.splits[0])
+			most, release, _, err := o.scan.reserve(ctx, o.splits[0], false)
 			if err != nil {
 				return nil, err
 			}
