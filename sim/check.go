@@ -41,6 +41,8 @@ type checker struct {
 	model   *model
 	landed  map[*commitName]int64 // snapshot
 	units   map[commitOf]int64
+	ids     map[row]identity // of tables whose rows have ids
+	rowOf   map[int64]row    // by id
 }
 
 // commitOf is one of the snapshots of a unit.
@@ -55,6 +57,7 @@ func (s *simulation) check() {
 		s: s, ctx: context.Background(), env: env.Seeded(2, time.Unix(1_700_000_000, 0).UTC()),
 		lists: map[string][]manifest.FileMeta{}, entries: map[string][]manifest.Entry{}, rows: map[string][]row{},
 		used: map[string]bool{}, model: newModel(s.scenario.keyed), landed: map[*commitName]int64{}, units: map[commitOf]int64{},
+		ids: map[row]identity{}, rowOf: map[int64]row{},
 	}
 	slices.SortFunc(s.names, func(a, b *commitName) int {
 		return cmp.Or(cmp.Compare(a.unit.called, b.unit.called), strings.Compare(a.String(), b.String()))
@@ -84,7 +87,7 @@ func (c *checker) open() (err error) {
 	}
 	c.names = layout.NewPartitioner(fields, opts.PartitionDefault, opts.PartitionLegacyName)
 	c.source = run.Source{
-		FileIO: c.s.storage, Table: c.s.schema, Mem: memory.DefaultAllocator, Format: formats.ByName,
+		FileIO: c.s.storage, Table: c.s.schema, Tracks: opts.RowTracking, Mem: memory.DefaultAllocator, Format: formats.ByName,
 		Schema: func(context.Context, int64) (*schema.Schema, error) { return c.s.schema, nil },
 	}
 	for n, err := range snapshot.NewStore(c.s.storage, place).WithEnv(c.env).All(c.ctx) {

@@ -12,7 +12,7 @@
 //
 // Read scenario.go (what happens), scheduler.go and gate.go (in which order),
 // the jobs (writer.go, compactor.go, overwriter.go, reader.go), then model.go,
-// history.go, check.go and linear.go (what must come of it).
+// history.go, rowids.go, check.go and linear.go (what must come of it).
 //
 // A run that fails writes its trace to a file and says how to run it again:
 //

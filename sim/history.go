@@ -12,6 +12,7 @@ import (
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/run"
 	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/types"
 )
 
 // history walks over the snapshots: each must be the one before with the change
@@ -97,6 +98,9 @@ func (c *checker) history() bool {
 				delete(live, id)
 				added -= e.File.RowCount
 			}
+		}
+		if !c.given(at, snap, delta) {
+			return false
 		}
 		if total += added; snap.DeltaRecordCount != added || snap.TotalRecordCount != total {
 			tr.violate("%s counts %d records, %d in all; its files have %d, %d", at, snap.DeltaRecordCount, snap.TotalRecordCount, added, total)
@@ -217,7 +221,11 @@ func (c *checker) read(e manifest.Entry) ([]row, error) {
 	if rows, ok := c.rows[path]; ok {
 		return rows, nil
 	}
-	r, err := c.source.Open(c.ctx, dir, e.File, run.Request{Columns: c.s.schema.Fields, Workers: 1})
+	columns := c.s.schema.Fields
+	if c.s.scenario.tracked {
+		columns = append(slices.Clip(columns), types.RowTrackingFields()...)
+	}
+	r, err := c.source.Open(c.ctx, dir, e.File, run.Request{Columns: columns, Workers: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +240,11 @@ func (c *checker) read(e manifest.Entry) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, rowsIn(rec)...)
+		rows := rowsIn(rec)
+		if err := c.identify(rec, rows); err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
 	}
 }
 

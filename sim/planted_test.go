@@ -63,6 +63,9 @@ var bugs = []bug{
 	{name: "what a retry is checked against does not follow an overwrite (P8)", edits: []edit{
 		{"internal/commit", "func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, error) {",
 			"func (t *tries) catchUp(ctx context.Context, base *snapshot.Snapshot) (bool, error) {\n\tif PLANTED {\n\t\treturn true, nil\n\t}"}}},
+	{name: "a retry gives out the row ids of the lost try again (INV-COMMIT-4)", edits: []edit{{"internal/commit",
+		"ch, err = t.c.builder.tracked(base, ch)",
+		"of := base\n\t\tif PLANTED && len(t.built) > 0 {\n\t\t\tof = t.built[0].base\n\t\t}\n\t\tch, err = t.c.builder.tracked(of, ch)"}}},
 	{name: "files that a commit removes need not be there (check c)", edits: []edit{{"internal/commit",
 		"if len(gone) == 0 {",
 		"if PLANTED || len(gone) == 0 {"}}},

@@ -70,13 +70,17 @@ func (p *process) rewrite(opts option.Options, files []manifest.Entry, change fu
 		TargetSize: 1 << 30, Names: layout.NewNamer(p.env), Prefix: opts.DataFilePrefix, Ending: format.Name(),
 	}
 	source := run.Source{
-		FileIO: p.fio, Table: s, Mem: memory.DefaultAllocator, Format: formats.ByName,
+		FileIO: p.fio, Table: s, Tracks: opts.RowTracking, Mem: memory.DefaultAllocator, Format: formats.ByName,
 		Schema: func(context.Context, int64) (*schema.Schema, error) { return s, nil },
 	}
 	columns := slices.Clone(s.Fields)
 	if s.HasPrimaryKey() {
 		spec.Keys, spec.Level = s.Select(s.TrimmedPrimaryKeys()), top
 		columns = append(columns, types.SequenceNumberField())
+	}
+	if opts.RowTracking {
+		spec.Tracking = run.Carried
+		columns = append(columns, types.SequenceNumberField(), types.RowIDField())
 	}
 	var rows []numbered
 	for _, e := range files {
@@ -109,10 +113,10 @@ func (p *process) rewrite(opts option.Options, files []manifest.Entry, change fu
 	return out, nil
 }
 
-// numbered is a row with the sequence number it has in its file.
+// numbered is a row with the sequence number it has in its file, and with its id.
 type numbered struct {
 	row
-	sequence int64
+	sequence, id int64
 }
 
 // rowsOf reads a data file.
@@ -135,6 +139,9 @@ func (p *process) rowsOf(source run.Source, dir string, file *datafile.Meta, col
 			n := numbered{row: r}
 			if len(columns) > 4 {
 				n.sequence = rec.Column(4).(*array.Int64).Value(i)
+			}
+			if len(columns) > 5 {
+				n.id = rec.Column(5).(*array.Int64).Value(i)
 			}
 			out = append(out, n)
 		}
@@ -182,6 +189,8 @@ func fileBatch(fields []types.Field, rows []numbered) (arrow.RecordBatch, error)
 				b.Field(i).(*array.StringBuilder).Append(r.v)
 			case types.SequenceNumberName:
 				b.Field(i).(*array.Int64Builder).Append(r.sequence)
+			case types.RowIDName:
+				b.Field(i).(*array.Int64Builder).Append(r.id)
 			case types.ValueKindName:
 				b.Field(i).(*array.Int8Builder).Append(0)
 			}

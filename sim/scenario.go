@@ -19,6 +19,7 @@ var (
 type scenario struct {
 	profile     mem.Profile
 	keyed       bool
+	tracked     bool // rows have ids that stay
 	partitioned bool
 	options     map[string]string
 	rates       rates
@@ -61,6 +62,9 @@ func layOut(c *choices) *scenario {
 		sc.options["write-only"] = "true" // the simulation compacts by itself
 	case c.percent(50):
 		sc.options["bucket"], sc.options["bucket-key"] = "1", "k"
+	case sc.options["manifest.merge-min-count"] != "30": // drawn with it
+		sc.tracked = true
+		sc.options["row-tracking.enabled"] = "true"
 	}
 	sc.rates = rates{
 		fault: pick(c, 0, 3, 10, 30), publish: pick(c, 0, 10, 40),
