@@ -81,8 +81,11 @@ func TestFilesDoNotDependOnEarlierOnes(t *testing.T) {
 		{Options: map[string]string{"parquet.page.size": "2048", "parquet.block.size": "9000", "parquet.dictionary.page.size": "512"}},
 		{Options: map[string]string{"parquet.enable.dictionary#cat": "false"}},
 	}
-	used := New()
-	for i := range 120 {
+	used, files := New(), 120
+	if raceDetector {
+		files = 30
+	}
+	for i := range files {
 		fields, opts := flat, options[rnd.IntN(len(options))]
 		if rnd.IntN(3) == 0 {
 			fields = nested
