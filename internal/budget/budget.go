@@ -185,13 +185,14 @@ const reserving = "reserving memory"
 
 // wait queues w until it is served.
 func (b *Budget) wait(ctx context.Context, w *waiter) error {
+	want := w.n // who serves w may change it
 	b.mu.Lock()
 	e := b.waiters.PushBack(w)
 	b.serve()
 	reclaim := b.reclaim
 	b.mu.Unlock()
 
-	for !w.served() && (b.Shed(w.n) || reclaim != nil && reclaim(ctx)) {
+	for !w.served() && (b.Shed(want) || reclaim != nil && reclaim(ctx)) {
 	}
 	if w.served() {
 		return nil
@@ -209,7 +210,7 @@ func (b *Budget) wait(ctx context.Context, w *waiter) error {
 	}
 	b.serve()
 	b.mu.Unlock()
-	return tarnerr.Wrap(tarnerr.Unavailable, reserving, ctx.Err(), "bytes", w.n, "used", b.Used(), "budget", b.limit)
+	return tarnerr.Wrap(tarnerr.Unavailable, reserving, ctx.Err(), "bytes", want, "used", b.Used(), "budget", b.limit)
 }
 
 func (b *Budget) tryTake(n int64) bool {
