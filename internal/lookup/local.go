@@ -51,9 +51,6 @@ type block struct {
 	at    *list.Element // of Store.blocks; nil: kept by nobody but its user
 }
 
-// release drops the user's reference.
-func (b *block) release() { b.rec.Release() }
-
 // dropBlock takes a block out of the store.
 func (s *Store) dropBlock(b *block, frees *[]func()) {
 	s.blocks.Remove(b.at)
