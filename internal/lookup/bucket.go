@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"encoding/binary"
 	"path"
 	"slices"
 	"sort"
@@ -99,9 +100,24 @@ func layoutOf(fields []types.Field) string {
 		b = append(b, f.Name...)
 		b = append(b, 0)
 		b = append(b, f.Type.String()...)
-		b = append(b, byte(f.ID), byte(f.ID>>8), byte(f.ID>>16), byte(f.ID>>24))
+		b = appendIDs(b, f)
 	}
 	return string(b)
+}
+
+// appendIDs appends the ids of a field and of all members in it, in their order: a
+// member that was dropped and added again has another one.
+func appendIDs(b []byte, f types.Field) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(f.ID))
+	for _, inner := range []*types.Type{f.Type.Key, f.Type.Element} {
+		if inner != nil {
+			b = appendIDs(b, types.Field{Type: *inner})
+		}
+	}
+	for _, member := range f.Type.Fields {
+		b = appendIDs(b, member)
+	}
+	return b
 }
 
 // Schema is that of rows found.

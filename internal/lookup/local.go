@@ -257,6 +257,7 @@ func (l *localFile) cache(b *block) {
 	}
 	s.mu.Unlock()
 	freeAll(frees)
+	s.relieve()
 }
 
 // worth reports that keys of the range of a data file are better looked up here.

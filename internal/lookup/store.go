@@ -114,7 +114,7 @@ const (
 // localFile is a data file a store knows of, and the file made for it.
 type localFile struct {
 	store *Store
-	files *Files // who asked first
+	files *Files // who asked first, then who made it
 	key   fileKey
 
 	// Under the lock of the store.
@@ -232,7 +232,8 @@ func (f *Files) want(path, layout string, m *datafile.Meta) (l *localFile, build
 	case l.state == built:
 		s.built.MoveToFront(l.builtAt)
 	case l.state == unbuilt && l.owed >= priceOf(m) && m.FileSize <= f.opts.MaxDisk:
-		l.state, build = building, true
+		// Its maker's settings are the file's.
+		l.state, l.files, build = building, f, true
 	default:
 		return nil, false
 	}
@@ -290,6 +291,15 @@ func (l *localFile) release() {
 	}
 	s.mu.Unlock()
 	freeAll(frees)
+	s.relieve()
+}
+
+// relieve gives up all that nobody reads when somebody waits for memory: who waits has
+// asked for it once, and may have come before it could be given.
+func (s *Store) relieve() {
+	if s.budget != nil && s.budget.Contended() {
+		s.shed(s.budget.Limit())
+	}
 }
 
 // fail gives up a local file that cannot be read.

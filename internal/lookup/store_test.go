@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -308,6 +309,49 @@ func TestMemoryLimit(t *testing.T) {
 	closeBucket(t, b)
 	all.Release()
 	f.close()
+}
+
+// Who waits for memory gets what was in use when it asked for it.
+func TestMemoryInUseIsGivenUpLater(t *testing.T) {
+	f, r, files := room(t, 1, nil)
+	f.build(r, files[0])
+	b := r.Bucket(dir, files, nil)
+	f.get(b, many(2000, 1, 0)...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it waited for ever
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		all, err := f.budget.Reserve(ctx, f.budget.Limit())
+		if err == nil {
+			all.Release()
+		}
+		done <- err
+	}()
+	for !f.budget.Contended() {
+		runtime.Gosched()
+	}
+	f.get(b, many(2000, 1, 0)...)
+	closeBucket(t, b)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	f.close()
+}
+
+// A member of a row that was dropped and added again is another one.
+func TestLayoutsTellMembersApart(t *testing.T) {
+	seen := map[string]bool{}
+	for id := range 3 {
+		member := types.Type{Root: types.Row, Fields: []types.Field{{ID: 7 + id, Name: "x", Type: types.MustParse("INT")}}}
+		for _, typ := range []types.Type{
+			member, {Root: types.Array, Element: &member}, {Root: types.Map, Key: &types.Type{Root: types.Int}, Element: &member},
+		} {
+			seen[layoutOf([]types.Field{{ID: 3, Name: "c", Type: typ}})] = true
+		}
+	}
+	if len(seen) != 9 {
+		t.Errorf("%d layouts, want 9", len(seen))
+	}
 }
 
 // A file goes when its data file is dropped, or was not used for long: with its last

@@ -21,11 +21,14 @@ func (s *scan) openDiff(dir string, sp *split.Split, most int64) (batch.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	before, err := whole.openMerge(dir, sp.Change.Before, most/2)
+	if most > 0 {
+		most = max(most/2, 1) // 0 is any
+	}
+	before, err := whole.openMerge(dir, sp.Change.Before, most)
 	if err != nil {
 		return nil, err
 	}
-	after, err := whole.openMerge(dir, sp.Files, most/2)
+	after, err := whole.openMerge(dir, sp.Files, most)
 	if err != nil {
 		before.Close()
 		return nil, err

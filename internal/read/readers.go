@@ -53,6 +53,7 @@ func (o *ordered) Next(ctx context.Context) (arrow.RecordBatch, error) {
 			}
 			o.release = release
 			if o.cur, err = o.scan.open(o.splits[0], most); err != nil {
+				o.leave()
 				return nil, err
 			}
 			o.splits = o.splits[1:]

@@ -103,7 +103,10 @@ func (s *Store) directory() (string, error) {
 	dir = s.dir
 	s.mu.Unlock()
 	if c != nil { // another one was quicker
-		return dir, c.release()
+		if err := c.release(); err != nil {
+			return "", tarnerr.Trace(op, err)
+		}
+		return s.directory()
 	}
 	// What dead processes left is no reason to fail.
 	sweep(s.root)

@@ -57,7 +57,9 @@ func TestSmallBucketsAreFlushedAbreast(t *testing.T) {
 						{Name: "id", Type: types.MustParse("INT NOT NULL")}, {Name: "p", Type: types.MustParse("INT NOT NULL")},
 						{Name: "v", Type: types.MustParse("STRING")},
 					},
-					PartitionKeys: []string{"p"}, PrimaryKeys: []string{"p", "id"}, Options: map[string]string{"bucket": "1"},
+					PartitionKeys: []string{"p"}, PrimaryKeys: []string{"p", "id"},
+					// A pooled coder made in the bubble could not be used by another test.
+					Options: map[string]string{"bucket": "1", "file.compression": "none"},
 				})
 				defer f.alloc.AssertSize(t, 0)
 				disk := &slowDisk{FileIO: f.fs, gate: make(chan struct{})}

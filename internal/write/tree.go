@@ -99,9 +99,6 @@ func (w *Writer) settle(ctx context.Context) error {
 	if !w.compacts() {
 		return nil
 	}
-	if err := w.revive(ctx); err != nil {
-		return err
-	}
 	if err := w.replant(ctx); err != nil {
 		return err
 	}
@@ -130,39 +127,6 @@ func (w *Writer) settle(ctx context.Context) error {
 		t.stalled = false
 	}
 	w.full = false
-	return nil
-}
-
-// revive restores the buckets whose files are not what their trees know: what was
-// prepared is committed elsewhere, and nobody says when a compaction was lost there.
-// Files of the writer that no snapshot has yet are newer than all that it has.
-func (w *Writer) revive(ctx context.Context) error {
-	for i, g := range w.router.groups {
-		t := g.tree
-		if t == nil || !t.suspect || t.running != nil {
-			continue
-		}
-		if err := w.discard(ctx, g, t.done.Created()); err != nil {
-			w.warn("removing files of compactions that were lost", err)
-		}
-		g.tree, g.owes = nil, true
-		if err := w.restore(ctx, []int{i}); err != nil {
-			return err
-		}
-		newest := int64(-1)
-		for _, f := range g.tree.levels.Files() {
-			newest = max(newest, f.MaxSequence)
-		}
-		var own []*datafile.Meta
-		for _, f := range t.levels.Level0() {
-			if f.MinSequence > newest {
-				own = append(own, f)
-			}
-		}
-		if err := w.grow(g, own); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
