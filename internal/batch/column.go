@@ -23,6 +23,7 @@ type Column struct {
 	Offsets  *memory.Buffer // WidthText: N+1 of them
 	Used     int            // WidthText: bytes of Data in use, or elements of a list
 	usual    int            // WidthText: about what a batch uses
+	counted  int            // WidthText: bytes of Data that the allowance knows of
 }
 
 // Widths of columns that have no values of whole bytes.
@@ -99,24 +100,32 @@ func (c *Column) cleared(b *memory.Buffer, n int) *memory.Buffer {
 	return b
 }
 
-// Room is where the next n bytes of strings go.
+// Room is where the next n bytes of strings go. What the allowance is told of grows
+// as if the column had begun empty and doubled: were it told at once what the last
+// batch needed, the first row could end a batch.
 func (c *Column) Room(n int) []byte {
 	if n == 0 {
 		return nil
 	}
-	before := 0
-	if c.Data != nil {
-		before = c.Data.Cap()
-	} else {
+	need := c.Used + n
+	if c.Data == nil {
 		// Batches of a column are alike: begin with what the last one needed.
-		c.Data = c.grown(nil, max(n, c.usual, 256))
+		c.Data = c.grown(nil, max(n, c.usual, leastText))
 	}
-	c.Data = c.grown(c.Data, c.Used+n)
-	if after := c.Data.Cap(); after > before {
-		c.Allowance.spendText(int64(after - before))
+	c.Data = c.grown(c.Data, need)
+	if need > c.counted {
+		counted := max(need, 2*c.counted, leastText)
+		c.Allowance.spendText(int64(counted - c.counted))
+		c.counted = counted
 	}
-	return c.Data.Bytes()[c.Used : c.Used+n]
+	return c.Data.Bytes()[c.Used:need]
 }
+
+// leastText is the room for texts that a column begins with.
+const leastText = 256
+
+// mostUsual bounds what a column begins with, by what readers make a batch of.
+const mostUsual = MostBytes / 4
 
 // Spread moves the last valid values, which lie densely at the end, to the slots
 // of the last k that the bitmap marks, and counts the slots.
@@ -201,7 +210,7 @@ func (c *Column) Finish(dt arrow.DataType, kids []arrow.ArrayData) arrow.ArrayDa
 		if kids == nil {
 			c.Data = c.sized(c.Data, 0)
 			c.Data.ResizeNoShrink(c.Used)
-			c.usual = c.Used + c.Used/32
+			c.usual = min(c.Used+c.Used/32, mostUsual)
 			bufs = append(bufs, c.Data)
 		}
 	}
@@ -209,6 +218,10 @@ func (c *Column) Finish(dt arrow.DataType, kids []arrow.ArrayData) arrow.ArrayDa
 	c.Release()
 	return out
 }
+
+// Forget makes the next batch begin with little room for texts: it is to be smaller
+// than the last one was.
+func (c *Column) Forget() { c.usual = 0 }
 
 // Release drops what was gathered.
 func (c *Column) Release() {
@@ -218,5 +231,5 @@ func (c *Column) Release() {
 			*b = nil
 		}
 	}
-	c.N, c.Nulls, c.Used = 0, 0, 0
+	c.N, c.Nulls, c.Used, c.counted = 0, 0, 0, 0
 }

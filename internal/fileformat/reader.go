@@ -28,6 +28,9 @@ func BatchRows(schema *arrow.Schema, asked int) int {
 	return int(min(int64(asked), max(1, BatchBytes/per)))
 }
 
+// FewerRows is how many rows are tried in a batch after one of so many got too large.
+func FewerRows(rows int) int { return max(1, rows/16) }
+
 // Decoder makes the batches of a file.
 type Decoder interface {
 	// Decode makes the next batch, which is the caller's; io.EOF after the last.

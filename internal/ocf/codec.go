@@ -32,8 +32,8 @@ const maxBlock = 256 << 20
 // Slack is how much longer than its content a buffer should be that zstd decodes
 // to. Java's writers stream, so that their frames do not say how long they are,
 // and the decoder has its fast way only while a largest block (128 KiB) and some
-// bytes would still fit: without the slack the end of each block, or all of a
-// small one, is decoded at a fraction of the speed.
+// bytes would still fit: without the slack the end of each block or page, or all of
+// a small one, is decoded at a fraction of the speed.
 const Slack = 128<<10 + 64
 
 // zstdDecoder is shared: its DecodeAll is safe for concurrent use and keeps no

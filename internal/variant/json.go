@@ -48,7 +48,8 @@ const (
 // than the bytes it is stored in.
 const maxText = 256 << 20
 
-// maxDepth is how deep values may be nested: Java's parser takes no more.
+// maxDepth is how deep values may be nested, a bound of Tarn's own: each level is a
+// call of a function. Jackson 2.14.2, with which Java 1.4.2 parses, has none.
 const maxDepth = 1000
 
 // AppendJSON appends a value as JSON text, as Java's Variant.toJson gives it: without

@@ -38,8 +38,9 @@ const (
 	errEnd   = dataError("stream ends too early")
 	errBlock = dataError("compressed block cannot be decoded")
 	errRun   = dataError("run cannot be decoded")
-	// errTooLarge is answered with fewer rows in a batch while there are any.
+	// errTooLarge and errTexts are answered with fewer rows in a batch while there are any.
 	errTooLarge = dataError("row takes too much memory")
+	errTexts    = dataError("strings of one row exceed 2 GiB")
 )
 
 // zstdDecoder is shared: its DecodeAll is safe for concurrent use and keeps no

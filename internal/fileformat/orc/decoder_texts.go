@@ -114,8 +114,11 @@ func (d *texts) copy(c *batch.Column, vals []int64, offsets []int32) error {
 	}
 	at := int64(c.Used)
 	for i, n := range vals {
-		if n < 0 || n > math.MaxInt32-at {
+		if n < 0 {
 			return errLength
+		}
+		if n > math.MaxInt32-at {
+			return errTexts
 		}
 		at += n
 		offsets[i+1] = int32(at)
@@ -146,7 +149,7 @@ func (d *texts) look(c *batch.Column, vals []int64, offsets []int32) error {
 		}
 		at += int64(d.offsets[key+1] - d.offsets[key])
 		if at > math.MaxInt32 {
-			return errLength
+			return errTexts
 		}
 		offsets[i+1] = int32(at)
 	}

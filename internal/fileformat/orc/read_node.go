@@ -130,7 +130,11 @@ func (r *readNode) place(err error) error {
 	if r.file != nil {
 		kv = append(kv, "column", r.file.path)
 	}
-	return tarnerr.Wrap(tarnerr.Corrupt, "reading ORC file", broken, kv...)
+	kind := tarnerr.Corrupt
+	if broken == errTexts {
+		kind = tarnerr.Unsupported
+	}
+	return tarnerr.Wrap(kind, "reading ORC file", broken, kv...)
 }
 
 // read makes the array of the next n slots. The streams hold those that mask
@@ -231,8 +235,11 @@ func (r *readNode) readLengths(k int) error {
 		}
 		offsets := valuesOf[int32](r.out.Offsets.Bytes())[from:]
 		for i, n := range vals {
-			if n < 0 || n > int64(math.MaxInt32-r.out.Used) {
+			if n < 0 {
 				return errLength
+			}
+			if n > int64(math.MaxInt32-r.out.Used) {
+				return errTooLarge
 			}
 			r.out.Used += int(n)
 			offsets[i+1] = int32(r.out.Used)
@@ -273,6 +280,14 @@ func (r *readNode) readKids(n int) ([]arrow.ArrayData, error) {
 func releaseAll(ds []arrow.ArrayData) {
 	for _, d := range ds {
 		d.Release()
+	}
+}
+
+// forget is for batches of fewer rows than the last one had.
+func (r *readNode) forget() {
+	r.out.Forget()
+	for _, k := range r.kids {
+		k.forget()
 	}
 }
 

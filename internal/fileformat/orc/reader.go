@@ -13,12 +13,8 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-const (
-	// packedTimes is how much larger what streams hold is taken to be as Arrow.
-	packedTimes = 4
-	// fewerTimes is how many times fewer rows are tried after a batch got too large.
-	fewerTimes = 16
-)
+// packedTimes is how much larger what streams hold is taken to be as Arrow.
+const packedTimes = 4
 
 // fileReader reads columns of a file, batch by batch.
 type fileReader struct {
@@ -90,8 +86,8 @@ func (r *fileReader) Decode(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	rows := int(min(r.left, int64(r.rows)))
 	rec, err := r.decode(rows)
-	for rows > 1 && errors.Is(err, errTooLarge) {
-		if err := r.again(max(1, rows/fewerTimes)); err != nil {
+	for rows > 1 && tooLarge(err) {
+		if err := r.again(fileformat.FewerRows(rows)); err != nil {
 			return nil, err
 		}
 		rows = int(min(r.left, int64(r.rows)))
@@ -104,6 +100,8 @@ func (r *fileReader) Decode(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	return fileformat.WithNumbers(r.file.mem, r.numbers, rec, run), nil
 }
+
+func tooLarge(err error) bool { return errors.Is(err, errTooLarge) || errors.Is(err, errTexts) }
 
 // advance goes on to the next run that has rows left.
 func (r *fileReader) advance(ctx context.Context) error {
@@ -131,6 +129,9 @@ func (r *fileReader) advance(ctx context.Context) error {
 func (r *fileReader) again(rows int) error {
 	done := r.total - r.left
 	r.rows, r.batchRows = rows, rows
+	for _, c := range r.columns {
+		c.forget()
+	}
 	if r.open == nil {
 		return nil // no column is in the file
 	}

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -75,6 +76,64 @@ func TestHoldBoundsWhatIsRead(t *testing.T) {
 		}
 		if b := counted.bytes.Load(); b < c.least || b > c.most {
 			t.Errorf("hold=%d: the longest read has %d bytes, want %d to %d", c.hold, b, c.least, c.most)
+		}
+	}
+}
+
+// Many columns hold together about what one may hold.
+func TestHoldBoundsManyColumns(t *testing.T) {
+	const columns, n, hold = 100, 40_000, 4 << 20
+	alloc := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer alloc.AssertSize(t, 0)
+	fields, cols := make([]types.Field, columns), make([]arrow.Array, columns)
+	rnd := rand.New(rand.NewPCG(5, 6))
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = rnd.Int64()
+	}
+	b := array.NewInt64Builder(memory.NewGoAllocator())
+	for k := range fields {
+		fields[k] = field(k, fmt.Sprint("c", k), "BIGINT NOT NULL")
+		b.AppendValues(values[k:], nil)
+		b.AppendValues(values[:k], nil)
+		cols[k] = b.NewArray()
+	}
+	rec := recordOf(fields, cols...)
+	fs, _ := write(t, fields, fileformat.WriteOptions{Options: map[string]string{"parquet.page.row.count.limit": "500"}}, rec)
+	f := open(t, fs, alloc)
+	r, err := f.reader(fileformat.ReadRequest{Columns: fields, Hold: hold, BatchRows: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	for at := 0; at < n; {
+		b, err := r.Decode(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range columns {
+			for i, v := range b.Column(k).(*array.Int64).Int64Values() {
+				if want := values[(at+i+k)%n]; v != want {
+					t.Fatalf("row %d of column %d is %d, want %d", at+i, k, v, want)
+				}
+			}
+		}
+		at += int(b.NumRows())
+		b.Release()
+		held := 0
+		for l := range r.columns.leaves {
+			if l.stream == nil {
+				continue
+			}
+			held += cap(l.stream.cur.buffer)
+			if next := l.stream.next; next != nil {
+				ahead := <-next
+				held += cap(ahead.buffer)
+				next <- ahead
+			}
+		}
+		if held == 0 || held > 5*hold {
+			t.Fatalf("after %d rows %d bytes are held", at, held)
 		}
 	}
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// fewerTimes is how many times fewer rows are tried after a batch got too large.
-const fewerTimes = 16
-
 // fileReader reads columns of a file, batch by batch.
 type fileReader struct {
 	file      *File
@@ -152,7 +149,7 @@ func (r *fileReader) Decode(ctx context.Context) (arrow.RecordBatch, error) {
 	pieces, rows := r.take()
 	rec, err := r.columns.decode(ctx, pieces, rows)
 	for rows > 1 && tooLarge(err) {
-		r.again(pieces, max(1, rows/fewerTimes))
+		r.again(pieces, fileformat.FewerRows(rows))
 		pieces, rows = r.take()
 		rec, err = r.columns.decode(ctx, pieces, rows)
 	}
@@ -194,6 +191,7 @@ func (r *fileReader) again(taken []piece, rows int) {
 	}
 	r.ranges = append(ranges, r.ranges...)
 	for l := range r.columns.leaves {
+		l.out.Forget()
 		l.start(r.group-1, r.loaded, r.pages[l], r.kept[l.node])
 	}
 }

@@ -14,13 +14,17 @@ type readPlan struct {
 	gap         int64 // bytes nobody wants that one request may carry along
 }
 
+// leastHeld is the least that is read at a time where memory is short: less would be
+// many requests for a page.
+const leastHeld = 32 << 10
+
 var defaultPlan = readPlan{least: 1 << 20, most: 4 << 20, limit: 16 << 20, gap: 128 << 10}
 
 // within is the plan of one who may hold so many bytes, half of them read ahead; 0 is
-// no limit but its own.
+// no limit but its own. The columns share it however many they are.
 func (p readPlan) within(hold int64) readPlan {
 	if hold > 0 {
-		p.limit, p.least = min(p.limit, hold/2), min(p.least, hold/32)
+		p.limit, p.least = min(p.limit, hold/2), min(p.least, leastHeld)
 	}
 	return p
 }
@@ -93,7 +97,7 @@ func (s *stream) at(ctx context.Context, off, n int64) ([]byte, error) {
 
 // headroom is left before what is read ahead for the end of the segment before,
 // a page that reaches into both.
-const headroom = 512 << 10
+func (s *stream) headroom() int { return int(min(512<<10, s.window)) }
 
 // advance makes the current segment cover n bytes from off, and starts reading
 // what follows while these are decoded.
@@ -108,7 +112,7 @@ func (s *stream) advance(ctx context.Context, off, n int64) error {
 		f := <-s.next
 		s.stop()
 		if f.err == nil && f.off == off+int64(len(begun)) {
-			cur = f.behind(begun)
+			cur = f.behind(begun, s.headroom())
 		} else {
 			f.give() // a failed read ahead is repeated below, where its error counts
 		}
@@ -136,8 +140,9 @@ func (s *stream) advance(ctx context.Context, off, n int64) error {
 	return nil
 }
 
-// behind puts what was read behind the bytes that come before it.
-func (f *fetched) behind(before []byte) segment {
+// behind puts what was read behind the bytes that come before it, which the
+// headroom may have room for.
+func (f *fetched) behind(before []byte, headroom int) segment {
 	off := f.off - int64(len(before))
 	if at := headroom - len(before); at >= 0 {
 		copy(f.buffer[at:], before)
@@ -153,7 +158,7 @@ func (s *stream) readAhead(ctx context.Context, from int64) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	next := make(chan fetched, 1)
 	s.next = next
-	f, n := s.file, min(s.window, s.end-from)
+	f, headroom, n := s.file, s.headroom(), min(s.window, s.end-from)
 	go func() {
 		buffer := batch.TakeBuffer(headroom + int(n))
 		out := fetched{segment: segment{from, buffer[headroom:], buffer}}
