@@ -34,6 +34,19 @@ twice() { "$@" || { echo "interop-env: once more: $*" >&2 && "$@"; }; }
 # publish FROM TO moves what was built into its place, unless another run was faster.
 publish() { mv -T "$1" "$2" 2>/dev/null || [ -e "$2" ] || die "cannot write $2"; }
 
+# alone NAME makes the cache folder, and waits for the other run that installs this, where
+# there are locks. The lock goes with this process and those that it has started.
+alone() {
+  mkdir -p "$cache"
+  command -v flock >/dev/null || return 0
+  exec 9>"$cache/$1.lock"
+  flock -n 9 || { echo "waiting for another run of scripts/interop-env.sh" && flock 9; }
+}
+
+# What a build leaves goes, however this process ends.
+work=
+trap '[ -z "$work" ] || rm -rf "$work"' EXIT
+
 # build_java FOLDER NAME LIB JAR builds the Maven project NAME and puts what it runs with
 # into the folder LIB. A download that stalls for a minute fails, and a second try asks
 # again for what the first was refused (-U).
@@ -41,19 +54,19 @@ build_java() {
   require "$java" openjdk-17-jdk-headless
   require "${java}c" openjdk-17-jdk-headless
   require mvn maven
-  local version work
-  version=$("$java" -version 2>&1 | sed -n '1s/.*version "\([0-9]*\).*/\1/p')
+  local version
+  # Other lines, of its environment, may come before.
+  version=$("$java" -version 2>&1 | sed -n 's/^[A-Za-z]* version "\([0-9]*\).*/\1/p')
+  version=${version%%$'\n'*}
   [ "${version:-0}" -ge 17 ] || die "$java is version ${version:-unknown}, but $1 needs 17 (Debian: apt-get install openjdk-17-jdk-headless)."
   work=$(mktemp -d "$cache/$2.XXXXXX")
   if ! (cd "$1" && twice mvn -q -B -ntp -U -Dmaven.wagon.rto=60000 -Daether.connector.requestTimeout=60000 \
     "-D$2.build=$work" package dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$work/lib") >"$work/log" 2>&1; then
     cat "$work/log" >&2
-    rm -rf "$work"
     die "building $1 failed (see above)."
   fi
   publish "$work/lib" "$3"
   publish "$work/$2.jar" "$4"
-  rm -rf "$work"
 }
 
 install_python() {
@@ -91,7 +104,7 @@ case "$*" in
     printf 'java\t%s\nclasspath\t%s\n' "$java" "$flink:$flink_lib/*"
     ;;
   "")
-    mkdir -p "$cache"
+    alone peers
     begin=$SECONDS
     if [ -e "$lib" ] && [ -e "$judge" ]; then echo "judge: there already ($judge)"; else
       build_java interop/java judge "$lib" "$judge"
@@ -104,7 +117,7 @@ case "$*" in
     fi
     ;;
   flink)
-    mkdir -p "$cache"
+    alone flink
     begin=$SECONDS
     if [ -e "$flink_lib" ] && [ -e "$flink" ]; then echo "flink: there already ($flink)"; else
       build_java interop/flink/java flink "$flink_lib" "$flink"

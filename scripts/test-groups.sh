@@ -134,21 +134,36 @@ for name in "${todo[@]}"; do
   fi
 done
 
+# Each group, and the fetch, is a process group of its own, so that a signal to this
+# process alone ends all of them.
+stop() {
+  trap '' INT TERM
+  local group
+  for group in $(jobs -rp); do
+    kill -- "-$group" || true
+    wait "$group" || true
+  done 2>/dev/null
+}
+trap stop EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 # What these groups need comes over the network, meanwhile: the groups install only what
 # is missing then, and say what is wrong.
 fetch=
 if [[ ${todo[0]} != interop* && " ${todo[*]}" == *" interop"* ]]; then
+  set -m
   {
     [[ " ${todo[*]} " != *" interop "* ]] || bash scripts/interop-env.sh || true
     [[ " ${todo[*]} " != *" interop-all "* ]] || bash scripts/interop-env.sh flink
   } >/dev/null 2>&1 &
   fetch=$!
+  set +m
 fi
 fetched() {
   [ -z "$fetch" ] || wait "$fetch" || true
   fetch=
 }
-trap fetched EXIT
 
 names=() seconds=() results=()
 for name in "${todo[@]}"; do
@@ -157,7 +172,10 @@ for name in "${todo[@]}"; do
   begin=$SECONDS
   status=0
   [[ $name != interop* ]] || fetched
-  bash scripts/test-groups.sh --in-process "$name" || status=$?
+  set -m
+  bash scripts/test-groups.sh --in-process "$name" &
+  set +m
+  wait $! || status=$?
   seconds+=($((SECONDS - begin)))
   if [ "$status" -ne 0 ]; then
     results+=("FAILED")
