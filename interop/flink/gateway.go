@@ -64,7 +64,16 @@ func launch(ctx context.Context, java, classpath, folder string) (*Gateway, erro
 	cmd := exec.CommandContext(ctx, java, append(args, "-cp", classpath, "org.tarnlake.flink.Gateway")...)
 	cmd.Dir = folder
 	groupOfItsOwn(cmd)
-	cmd.Cancel = func() error { return killGroup(cmd) }
+	done := make(chan struct{}) // closed when it has been waited for, and its number may be another's
+	kill := func() error {
+		select {
+		case <-done:
+			return os.ErrProcessDone
+		default:
+			return killGroup(cmd)
+		}
+	}
+	cmd.Cancel = kill
 	log, err := os.Create(filepath.Join(folder, "log"))
 	if err != nil {
 		return nil, err
@@ -86,10 +95,10 @@ func launch(ctx context.Context, java, classpath, folder string) (*Gateway, erro
 		return nil, err
 	}
 	stdout.Close() // so that out ends with the process
-	g := &Gateway{process: cmd, folder: folder, done: make(chan struct{})}
+	g := &Gateway{process: cmd, folder: folder, done: done}
 	g.quit = sync.OnceFunc(func() {
 		stdin.Close()
-		killGroup(cmd)
+		kill()
 	})
 	go func() {
 		g.exit = cmd.Wait()
