@@ -31,6 +31,7 @@ func TestCountWithoutReading(t *testing.T) {
 			"SELECT count(*) AS \"a b\" FROM TBL;", "SELECT (SELECT count(*) FROM TBL)", "SELECT count(*) + 1 FROM TBL", "SELECT count(*) FROM TBL WHERE true",
 			"SELECT count(*) FROM TBL t GROUP BY ALL", "SELECT count(*) FROM TBL LIMIT 1", "SELECT count(*), 1 FROM TBL", "WITH n AS (SELECT count(*) AS n FROM TBL) SELECT n FROM n",
 			"SELECT count(DISTINCT t) FROM TBL AS t", "SELECT count(*) FROM TBL TABLESAMPLE 100%", "SELECT count(*) FROM TBL$files",
+			"SELECT count(*) FROM TBL GROUP BY ()", "SELECT count(*) FROM TBL GROUP BY GROUPING SETS ((), ())",
 		} {
 			sql = strings.ReplaceAll(sql, "TBL", table)
 			names := func(db *tarnsql.DB) (all []string) {

@@ -232,7 +232,8 @@ func (s *survey) count(tree node) {
 	}
 	r := s.references[0]
 	from := sel.child("from_table")
-	if r.scan.system || from.text("type") != "BASE_TABLE" || from.location() != r.from || r.renamed || r.sampled || len(sel.list("modifiers")) > 0 || len(sel.list("group_expressions")) > 0 {
+	if r.scan.system || from.text("type") != "BASE_TABLE" || from.location() != r.from || r.renamed || r.sampled || len(sel.list("modifiers")) > 0 ||
+		len(sel.list("group_expressions")) > 0 || len(sel.list("group_sets")) > 0 { // GROUP BY () is a set without expressions
 		return
 	}
 	for _, part := range []string{"where_clause", "having", "qualify", "sample"} {
