@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/types"
 )
 
 // PackRules say which files of append tables are worth joining.
@@ -41,6 +42,15 @@ func Pack(files []*datafile.Meta, rules PackRules) [][]*datafile.Meta {
 		out = append(out, bin)
 	}
 	return out
+}
+
+// WithRowIDs leaves out files of a table that tracks its rows whose rows have lost
+// their ids, to a compaction that did not know of them: joined with others they would
+// have to get new ones.
+func WithRowIDs(files []*datafile.Meta) []*datafile.Meta {
+	return slices.DeleteFunc(slices.Clone(files), func(f *datafile.Meta) bool {
+		return f.FirstRowID == nil && !slices.Contains(f.WriteCols, types.RowIDName)
+	})
 }
 
 // inOrder sorts the files of a bucket of an append table as they were written.

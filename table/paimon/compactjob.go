@@ -65,7 +65,7 @@ func (c *compaction) jobs(ctx context.Context, holdings []compact.Holding) ([]*j
 			}
 			j.bytes = j.unit.Size()
 		case c.table.options.Bucket == -1:
-			for _, files := range compact.Pack(h.Files, r.PackRules()) {
+			for _, files := range compact.Pack(c.joinable(h.Files, path), r.PackRules()) {
 				out = append(out, &job{holding: h, bucket: j.bucket, files: files, bytes: lsm.Run(files).Size()})
 			}
 			continue
@@ -83,6 +83,19 @@ func (c *compaction) jobs(ctx context.Context, holdings []compact.Holding) ([]*j
 		out = append(out, j)
 	}
 	return out, nil
+}
+
+// joinable are the files of a partition without buckets that can be joined.
+func (c *compaction) joinable(files []*datafile.Meta, partition string) []*datafile.Meta {
+	if !c.table.options.RowTracking {
+		return files
+	}
+	kept := compact.WithRowIDs(files)
+	if n := len(files) - len(kept); n > 0 {
+		c.table.warn("choosing files to join", tarnerr.New(tarnerr.Corrupt, "joining files", "rows of files have no row ids", "files", n, "partition", partition).
+			WithHint("A compaction that did not know of row tracking has dropped them. The files stay as they are; INSERT OVERWRITE of the partition gives its rows new ids."))
+	}
+	return kept
 }
 
 // pick takes the next unit of a key table's bucket.

@@ -1,6 +1,7 @@
 package paimon_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/internal/env"
@@ -206,6 +208,40 @@ func TestRowIDsOfLargeFiles(t *testing.T) {
 			}
 			f.want(f.rows(tracking, table.Scan{Columns: []string{"id"}, Where: expr.Compare{Column: "_ROW_ID", Op: expr.Eq, Value: 54322}}), "54321")
 		})
+	}
+}
+
+// Files whose rows have lost their ids, as compactions leave them that do not know of
+// row tracking, are left as they are, and do not keep others from being joined.
+func TestRowIDsThatAreLost(t *testing.T) {
+	f := newFixture(t)
+	var told []string
+	f.events = &event.Listener{Warning: func(i event.Warning) { told = append(told, i.Doing+": "+i.Err.Error()) }}
+	fs := f.create(with(appendSpec(), "compaction.min.file-num", "2"))
+	tbl := f.open(fs)
+	f.mustWrite(tbl, ids("mon", "lost", 0, 1))
+	f.mustWrite(tbl, ids("mon", "lost", 2, 3))
+	lost := f.rows(f.system(fs, "files"), table.Scan{Columns: []string{"file_path"}})
+	text, _ := fs.Get(dir + "/schema/schema-0")
+	fs.Put(dir+"/schema/schema-0", bytes.Replace(text, []byte(`"options" : {`), []byte(`"options" : {"row-tracking.enabled" : "true",`), 1))
+	tbl = f.open(fs)
+	f.mustWrite(tbl, ids("mon", "a", 4, 5))
+	f.mustWrite(tbl, ids("mon", "b", 6))
+	r, err := tbl.Compact(f.ctx, table.CompactOptions{})
+	if err != nil || r.FilesBefore != 2 || r.FilesAfter != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	f.want(f.rows(tbl, table.Scan{}), "mon|0|lost", "mon|1|lost", "mon|2|lost", "mon|3|lost", "mon|4|a", "mon|5|a", "mon|6|b")
+	f.want(f.rows(f.tracking(fs), table.Scan{Columns: []string{"id", "_ROW_ID"}, Where: expr.Compare{Column: "id", Op: expr.Ge, Value: 4}}), "4|0", "5|1", "6|2")
+	if len(told) != 1 || !strings.Contains(told[0], "no row ids. files=2 partition=day=mon") {
+		t.Errorf("told %q", told)
+	}
+	files := f.rows(f.system(fs, "files"), table.Scan{Columns: []string{"file_path"}})
+	if len(lost) != 2 || !slices.Contains(files, lost[0]) || !slices.Contains(files, lost[1]) {
+		t.Errorf("files %q, of which %q have lost their ids", files, lost)
+	}
+	if r, err := tbl.Compact(f.ctx, table.CompactOptions{}); err != nil || r.Compacted != 0 {
+		t.Errorf("once more: %+v, %v", r, err)
 	}
 }
 
