@@ -187,7 +187,7 @@ func (f *Folder) column(c int, field arrow.Field) (arrow.Array, error) {
 	if !field.Nullable && out.NullN() > 0 && (f.cfg.KeepDeletes || f.b.Engine == PartialUpdate) {
 		out.Release()
 		return nil, tarnerr.New(tarnerr.Invalid, "merging rows", "null in a column that is NOT NULL", "column", field.Name).
-			WithHint("Rows of one key leave nothing of the column: give it a value in each of them, or make it nullable.")
+			WithHint("Rows of one key leave nothing of the column: give it a value in each of them, and the sequence fields of its group, or make it nullable.")
 	}
 	return out, nil
 }
