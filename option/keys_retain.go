@@ -39,7 +39,7 @@ var retainKeys = []Key{
 	{Name: "tag.automatic-completion", Kind: Bool, Default: "false", State: Harmless, Note: "needs tag.automatic-creation"},
 	{Name: "tag.batch.customized-name", Default: Unset, State: Harmless, Note: "needs tag.automatic-creation"},
 	{Name: "consumer-id", Default: Unset, Note: "reads that follow the table"},
-	{Name: "consumer.expiration-time", Kind: Duration, Default: Unset, State: Harmless, Note: "consumers go with the commits of Java that find them old"},
+	{Name: "consumer.expiration-time", Kind: Duration, Default: Unset, State: Harmless, Note: "consumers go with the commits of Java that find them old; a stream keeps its own young"},
 	{Name: "consumer.mode", Kind: Enum, Default: "exactly-once", Values: []string{"exactly-once", "at-least-once"}, State: Harmless, Note: "how the readers of one Flink job keep step"},
 	{Name: "consumer.ignore-progress", Kind: Bool, Default: "false"},
 	{Name: "consumer.changelog-only", Kind: Bool, Default: "false", State: Harmless, Note: "for expiry, which takes no snapshot yet"},

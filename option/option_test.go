@@ -55,7 +55,7 @@ func TestParse(t *testing.T) {
 		"file.compression.per.level": "0:LZ4,5:none", "metadata.stats-mode.per.level": "0:none",
 		"metadata.stats-mode": "FULL", "fields.a.b.stats-mode": "Counts",
 		"commit.timeout": "1 h", "commit.min-retry-wait": "5", "commit.max-retry-wait": "2 minutes", "snapshot.ignore-empty-commit": "true",
-		"num-sorted-run.compaction-trigger": "3", "scan.snapshot-id": "17", "write.compaction-skip": "true", "my.own": "kept",
+		"num-sorted-run.compaction-trigger": "3", "scan.snapshot-id": "17", "consumer.expiration-time": "1 d", "write.compaction-skip": "true", "my.own": "kept",
 		"commit.discard-duplicate-files": "true", "commit.strict-mode.last-safe-snapshot": "9", "dynamic-partition-overwrite": "false",
 		"overwrite-upgrade": "false", "manifest.delete-file-drop-stats": "true", "partition.expiration-time": "7 d",
 		"partition.expiration-strategy": "update-time", "partition.timestamp-pattern": "$dt", "partition.timestamp-formatter": "yyyyMMdd",
@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 	want.PartitionExpiration, want.PartitionExpirationStrategy = 7*24*time.Hour, "update-time"
 	want.PartitionTimePattern, want.PartitionTimeFormatter = "$dt", "yyyyMMdd"
 	want.IgnoreEmptyCommit, want.NumLevels, want.ScanSnapshotID, want.WriteOnly = &yes, 4, 17, true
-	want.Stream.Mode = "from-snapshot"
+	want.Stream.Mode, want.Stream.ConsumerExpiration = "from-snapshot", 24*time.Hour
 	want.Compaction.Trigger, want.Compaction.StopTrigger = 3, 6
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
 		t.Error(d)

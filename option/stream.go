@@ -17,6 +17,8 @@ type Stream struct {
 	BetweenSnapshots bool          // take the tags of Between as their snapshots
 	Consumer         string        // consumer-id, "" when not set
 	IgnoreProgress   bool          // begin elsewhere than the consumer is
+
+	ConsumerExpiration time.Duration // after which a consumer that is not written goes, 0 when not set
 }
 
 func (r *reader) stream() Stream {
@@ -29,6 +31,9 @@ func (r *reader) stream() Stream {
 	}
 	if r.set("streaming.read.snapshot.delay") {
 		s.Delay = r.duration("streaming.read.snapshot.delay")
+	}
+	if r.set("consumer.expiration-time") {
+		s.ConsumerExpiration = r.duration("consumer.expiration-time")
 	}
 	if r.set("scan.bounded.watermark") {
 		w := r.long("scan.bounded.watermark")

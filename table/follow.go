@@ -26,6 +26,10 @@ type FollowOptions struct {
 	// goes on at its snapshot, whatever From says but StartAt: a position that was
 	// kept elsewhere counts more. From is for the first time, and with the option
 	// consumer.ignore-progress always. Follower.Acknowledge notes how far it has come.
+	// One that is not there yet is noted before its first changes are handed out, or
+	// by Follow with StartLatest, so that expiry keeps what it reads from then on. The
+	// rows of a whole table, with which StartLatestFull and StartFull begin, cannot be
+	// noted: until they are acknowledged nothing is kept for it.
 	Consumer string
 	// Options override table options for this read (dynamic options).
 	Options map[string]string
@@ -80,7 +84,15 @@ type Follower interface {
 	// again after a restart (at least once). Where all is acknowledged, Next itself
 	// notes that it has passed snapshots without changes, before it waits. Without a
 	// consumer, or a position, it does nothing.
+	//
+	// With the option consumer.expiration-time, Next and Acknowledge write what is noted
+	// again after a quarter of it, so that the consumer does not expire while nothing
+	// happens; but not where another has deleted or reset it meanwhile. Progress is
+	// written all the same.
 	Acknowledge(ctx context.Context) error
+	// Noted is the snapshot that the consumer goes on with after a restart, as far as
+	// this follower knows; 0 when nothing is noted, or there is no consumer.
+	Noted() int64
 	// Close stops all work and frees all memory.
 	Close() error
 }

@@ -12,8 +12,8 @@ func (a *app) consumer() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "consumer", Short: "Named readers of a table's changes: list, reset, delete",
 		Long: `A consumer is a reader of a table's changes whose progress is kept in the table, of
-'tarn table stream --consumer-id' as of Flink. Expiry keeps the snapshots that some
-consumer has not read yet.`,
+'tarn table stream --consumer-id' as of Flink. Java's expiry keeps the snapshots
+that some consumer has not read yet.`,
 	})
 	for _, c := range []*cobra.Command{a.consumerList(), a.consumerReset(), a.consumerDelete()} {
 		c.ValidArgsFunction = a.completeTable
@@ -57,7 +57,8 @@ func (a *app) consumerReset() *cobra.Command {
 		Use:   "reset DB.TABLE ID SNAPSHOT",
 		Short: "Set the snapshot that a consumer reads next",
 		Long: `Set the snapshot that a consumer reads next; the consumer is made where there is none.
-A stream that is at work under that name sets it again as it goes on: stop it first.`,
+A stream that is at work under that name sets it again as it goes on: stop it first.
+One of Tarn's leaves it alone as long as there is nothing new, one of Java's does not.`,
 		Example: `  tarn consumer reset shop.orders mailer 17`,
 		Args:    args(3, 3, "a table, a consumer and a snapshot"),
 		RunE: func(cmd *cobra.Command, pos []string) error {
@@ -82,7 +83,9 @@ func (a *app) consumerDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete DB.TABLE ID…",
 		Short: "Forget consumers and how far they have come",
-		Args:  args(2, -1, "a table and consumers"),
+		Long: `Forget consumers and how far they have come, so that Java's expiry waits for them no
+longer. A stream that is at work under that name makes it again as it goes on: stop it first.`,
+		Args: args(2, -1, "a table and consumers"),
 		RunE: func(cmd *cobra.Command, pos []string) error {
 			t, err := a.load(cmd.Context(), pos[0])
 			if err != nil {

@@ -40,9 +40,10 @@ and then says on standard error where to go on.
 
 --consumer-id names the reader, and keeps in the table how far it has come, as Flink
 does: started again, the stream goes on there, whatever --from says but the number of
-a snapshot. Rows may come again after a crash, none is left out. Expiry keeps what a
-consumer has not read: delete one that is no longer needed (tarn consumer delete), or
-set the table's option consumer.expiration-time.
+a snapshot. Rows may come again after a crash, none is left out. Java's expiry keeps
+what a consumer has not read: delete one that is no longer needed (tarn consumer
+delete), or set the table's option consumer.expiration-time. The rows of a whole table
+(latest-full, 7-full) are noted when all are printed, and nothing is kept before.
 
 Changes are those of the table's changelog (option changelog-producer), or the rows
 written where it has none.`,
@@ -135,11 +136,8 @@ func (a *app) stream(ctx context.Context, t table.Table, opts table.FollowOption
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	switch at := p.position; {
-	case at > 0 && opts.Consumer != "":
-		fmt.Fprintf(a.errOut, "consumer %s goes on with snapshot %d\n", opts.Consumer, at)
-	case at > 0:
-		fmt.Fprintf(a.errOut, "go on with --from %d\n", at)
+	if p.position > 0 {
+		fmt.Fprintln(a.errOut, p.goOn(opts.Consumer))
 	}
 	return nil
 }
@@ -152,6 +150,25 @@ type printer struct {
 	limited bool
 	// position is the snapshot to go on with: the one whose rows are not all printed.
 	position int64
+	full     bool // those rows are the table's, not its changes
+}
+
+// goOn says where to go on.
+func (p *printer) goOn(consumer string) string {
+	from := strconv.FormatInt(p.position, 10)
+	if p.full {
+		from += "-full"
+	}
+	switch noted := p.follow.Noted(); {
+	case consumer == "":
+		return "go on with --from " + from
+	case noted == 0:
+		return fmt.Sprintf("nothing is noted for consumer %s: go on with --from %s", consumer, from)
+	case noted != p.position || p.full:
+		return fmt.Sprintf("consumer %s goes on with snapshot %d, this stream with --from %s", consumer, noted, from)
+	default:
+		return fmt.Sprintf("consumer %s goes on with snapshot %d", consumer, noted)
+	}
 }
 
 func (p *printer) run(ctx context.Context) error {
@@ -164,16 +181,16 @@ func (p *printer) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.position = c.Snapshot.ID
+		p.position, p.full = c.Snapshot.ID, c.Full
 		p.out.Begin(c.Snapshot.ID)
 		done, err := p.print(ctx, c.Rows)
 		if err != nil || done {
 			return err
 		}
-		p.position = p.follow.Position()
 		if err := p.out.Flush(); err != nil {
 			return err
 		}
+		p.position, p.full = p.follow.Position(), false
 		// What is printed is done with, also where an interrupt has come meanwhile.
 		if err := p.follow.Acknowledge(context.WithoutCancel(ctx)); err != nil {
 			return err

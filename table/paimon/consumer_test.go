@@ -43,7 +43,7 @@ func TestConsumer(t *testing.T) {
 	f.acknowledge(fl) // there is no position yet
 	f.wantConsumers(tbl)
 	f.want(f.next(fl), "1: 0|mon|0|a")
-	f.wantConsumers(tbl)
+	f.wantConsumers(tbl, table.Consumer{ID: "c", Next: 1})
 	f.acknowledge(fl)
 	f.wantConsumers(tbl, table.Consumer{ID: "c", Next: 2})
 	f.want(f.next(fl), "2: 0|mon|1|b")
@@ -91,7 +91,7 @@ func TestConsumerPassesQuietSnapshots(t *testing.T) {
 			return faultio.Fault{}
 		}))), table.FollowOptions{Consumer: "c", From: table.Start{Mode: table.StartAt, Snapshot: 2}})
 		f.want(f.next(fl), "2: 0|mon|1|b")
-		want := []table.Consumer{}
+		want := []table.Consumer{{ID: "c", Next: 2}}
 		if acknowledged {
 			f.acknowledge(fl)
 			want = []table.Consumer{{ID: "c", Next: 4}}

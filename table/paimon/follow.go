@@ -21,7 +21,7 @@ func (t *Table) Follow(ctx context.Context, opts table.FollowOptions) (table.Fol
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{view: v, scan: scan, from: opts.From, to: opts.To, interval: opts.Interval, consumer: opts.Consumer}
+	f := &follower{view: v, scan: scan, from: opts.From, to: opts.To, interval: opts.Interval, progress: progress{consumer: opts.Consumer}}
 	if err := f.resume(ctx); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
@@ -56,6 +56,9 @@ func (t *Table) Follow(ctx context.Context, opts table.FollowOptions) (table.Fol
 			return nil, tarnerr.Trace(op, err, "table", t.name)
 		}
 		f.next = latest + 1
+		if err := f.hold(ctx, f.next); err != nil {
+			return nil, f.trace(err)
+		}
 	}
 	return f, nil
 }
@@ -104,10 +107,7 @@ type follower struct {
 	to       int64
 	interval time.Duration
 
-	consumer string // "" for none
-	noted    int64  // snapshot that the consumer's file says it reads next, 0 for none
-	owed     bool   // changes were handed out that are not acknowledged
-
+	progress
 	next   int64 // snapshot to read, 0 before the first look
 	begun  bool
 	misses int // looks in a row that found nothing
@@ -138,49 +138,6 @@ func (f *follower) trace(err error) error {
 		of = append(of, "consumer", f.consumer, "noted", f.noted)
 	}
 	return tarnerr.Trace("following table", err, of...)
-}
-
-// resume begins where the consumer is.
-func (f *follower) resume(ctx context.Context) error {
-	o := f.options.Stream
-	if f.consumer == "" {
-		f.consumer = o.Consumer
-	}
-	if f.consumer == "" {
-		return nil
-	}
-	next, err := f.snapshots.Consumers().Get(ctx, f.consumer)
-	if err != nil {
-		return err
-	}
-	if f.noted = next; next > 0 && !o.IgnoreProgress && f.from.Mode != table.StartAt {
-		f.from = table.Start{Mode: table.StartAt, Snapshot: next}
-	}
-	return nil
-}
-
-// Acknowledge implements table.Follower.
-func (f *follower) Acknowledge(ctx context.Context) error {
-	if f.err != nil {
-		return f.err
-	}
-	f.owed = false
-	if err := f.note(ctx); err != nil {
-		return f.trace(err)
-	}
-	return nil
-}
-
-// note writes how far the consumer has come.
-func (f *follower) note(ctx context.Context) error {
-	if f.consumer == "" || f.owed || f.next == 0 || f.next == f.noted {
-		return nil
-	}
-	if err := f.snapshots.Consumers().Set(ctx, f.consumer, f.next); err != nil {
-		return err
-	}
-	f.noted = f.next
-	return nil
 }
 
 func (f *follower) changes(ctx context.Context) (*table.Changes, error) {
@@ -301,6 +258,9 @@ func (f *follower) open(ctx context.Context, snap *snapshot.Snapshot) (*table.Ch
 	if err != nil || len(r.Splits) == 0 {
 		return nil, err
 	}
+	if err := f.hold(ctx, snap.ID); err != nil {
+		return nil, err
+	}
 	return f.rows(ctx, snap, r, false)
 }
 
@@ -339,9 +299,13 @@ func (f *follower) look(ctx context.Context) (*snapshot.Snapshot, error) {
 	return snap, nil
 }
 
+// wait waits for d, or until the consumer is to be written again.
 func (f *follower) wait(ctx context.Context, d time.Duration) error {
 	if err := f.note(ctx); err != nil {
 		return err
+	}
+	if fresh := f.fresh(); fresh > 0 {
+		d = min(d, fresh)
 	}
 	if err := f.components.Env.Sleep(ctx, d); err != nil {
 		return tarnerr.Wrap(tarnerr.Unavailable, "waiting for a snapshot", err, "next", f.next)
