@@ -45,6 +45,7 @@ type (
 		field  types.Field
 		values []types.Value
 		neg    bool
+		set    *members
 	}
 	isNull struct {
 		field types.Field

@@ -84,7 +84,7 @@ func bindIn(f types.Field, vs []types.Value, neg bool) (node, error) {
 	}
 	slices.SortFunc(out, func(a, b types.Value) int { return compare(f.Type, a, b) })
 	out = slices.CompactFunc(out, func(a, b types.Value) bool { return compare(f.Type, a, b) == 0 })
-	return in{f, out, neg}, nil
+	return in{f, out, neg, newMembers(out)}, nil
 }
 
 // compare orders two values of t as predicates do; it differs from

@@ -20,7 +20,8 @@ type masker interface {
 
 // Mask reports for each row of rec whether it matches, into dst when it is
 // large enough. Columns are found in rec by name and must have the Arrow type
-// of their Paimon type. It allocates only for dst and for AND and OR.
+// of their Paimon type. It allocates only for dst, for AND and OR, and for IN: each
+// time for a short list, once for a long one.
 func (b *Bound) Mask(rec arrow.RecordBatch, dst []bool) ([]bool, error) {
 	n := int(rec.NumRows())
 	if cap(dst) < n {
@@ -79,8 +80,8 @@ func combine(children []node, rec arrow.RecordBatch, dst []bool, conjunction boo
 }
 
 func find(rec arrow.RecordBatch, f types.Field) (arrow.Array, error) {
-	for i, c := range rec.Schema().Fields() {
-		if c.Name == f.Name {
+	for i, sc := 0, rec.Schema(); i < sc.NumFields(); i++ { // Fields would copy
+		if sc.Field(i).Name == f.Name {
 			return rec.Column(i), nil
 		}
 	}
@@ -118,7 +119,7 @@ func (n in) mask(rec arrow.RecordBatch, dst []bool) error {
 	if err != nil {
 		return err
 	}
-	if len(n.values) < longList || !maskMembers(col, n.values, dst) {
+	if !n.set.mask(col, dst) {
 		fill(dst, false)
 		scratch := make([]bool, len(dst))
 		for _, v := range n.values {

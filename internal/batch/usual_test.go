@@ -57,8 +57,8 @@ func TestUsualIsBounded(t *testing.T) {
 		c.Finish(arrow.BinaryTypes.Binary, nil).Release()
 		return capacity
 	}
-	fill(MostBytes)
-	if n := fill(5); n > MostBytes/4 {
+	fill(2 * mostUsual)
+	if n := fill(5); n > mostUsual+mostUsual/8 {
 		t.Errorf("%d bytes after a long text", n)
 	}
 	fill(100_000)

@@ -59,7 +59,8 @@ type ReadRequest struct {
 	// Workers decode columns side by side; 0 and 1 decode on the calling goroutine.
 	Workers int
 	// Hold is about how many bytes of the file the reader may have in memory where it
-	// wants more of it, read in smaller pieces then; 0 means the format's default.
+	// wants more of it, all columns together, read in smaller pieces then, besides as
+	// much room at most for what lies across two pieces; 0 means the format's default.
 	// Formats that hold little anyway do not look at it.
 	Hold int64
 }

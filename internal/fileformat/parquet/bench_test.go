@@ -109,6 +109,7 @@ func BenchmarkRead(b *testing.B) {
 	}{
 		{"all/workers=1", fileformat.ReadRequest{Columns: all}},
 		{"all/workers=2", fileformat.ReadRequest{Columns: all, Workers: 2}},
+		{"all/hold=8MiB", fileformat.ReadRequest{Columns: all, Hold: 8 << 20}},
 		{"two/workers=1", fileformat.ReadRequest{Columns: []types.Field{all[2], all[4]}}},
 		{"key=1percent", fileformat.ReadRequest{Columns: all, Where: where(benchRows, benchRows+benchRows*3/100)}},
 	} {
