@@ -15,14 +15,10 @@ import (
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// The traps that other implementations fell into, as far as the texts of
-// testdata/scenes do not play them. Where they are: 38 scene 3, 41, 42 and 107
-// scene 9, 172 to 177, 180, 190, 194 and 195 cases, 178 and 179 below, 181, 182, 184
-// and 185 TestDoubtIsKeptAndResolved, 186 TestInheritance, 187 append_and_compact,
-// 188 TestDoubtOverExpiredSnapshots, 189 scene 4, 191 and 192 TestRefusals and
-// TestTwoProcesses, 193 recreated_test.go, 197 scene 7, 198 TestAbortOfEachKind.
+// Traps that other implementations fell into, as far as the texts of testdata/scenes do
+// not play them; docs/cases.md lists all.
 
-// 178: the first call fails, its retries used up. Called again it commits, once.
+// apache/iceberg-go #1602: the first call fails, its retries used up. Called again it commits, once.
 func TestCommitAgainAfterFailure(t *testing.T) {
 	ctx := context.Background()
 	fs := prepared(t, mem.ObjectStore, false)
@@ -49,7 +45,7 @@ func TestCommitAgainAfterFailure(t *testing.T) {
 	}
 }
 
-// 179: a write to a branch builds on the branch's head, not on that of main.
+// apache/iceberg-go #1637: a write to a branch builds on the branch's head, not on that of main.
 func TestCommitToABranch(t *testing.T) {
 	fs := mem.New(mem.Posix)
 	create(t, fs, seeded(1), spec(false, nil))

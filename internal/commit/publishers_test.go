@@ -176,7 +176,7 @@ func TestCatalogCompares(t *testing.T) {
 func TestCommitsUnderALock(t *testing.T) {
 	const writers, n = 3, 10
 	fs, made := mem.New(mem.NoConditional), mem.New(mem.Posix)
-	create(t, made, seeded(1), spec(false, nil)) // elsewhere: a schema file needs conditional create, too
+	create(t, made, seeded(1), spec(false, map[string]string{"commit.max-retries": "100"})) // elsewhere: a schema file needs conditional create, too
 	for _, p := range made.Paths() {
 		data, err := fileio.ReadFile(context.Background(), made, p)
 		if err == nil {
