@@ -12,6 +12,7 @@ import (
 	"github.com/tarnlake/tarn/internal/compact"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -68,11 +69,10 @@ func (t *Table) newCompaction(ctx context.Context, opts table.CompactOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	keyed := u.schema.HasPrimaryKey()
-	if n := u.options.Bucket; n < 1 && (keyed || n != -1) {
-		return nil, tarnerr.New(tarnerr.Unsupported, op, "dynamic and postponed buckets", "bucket", n)
+	if err := option.CheckWrite(u.schema.Options, u.traits()); err != nil {
+		return nil, err
 	}
-	if keyed && u.options.NumLevels < 2 {
+	if u.schema.HasPrimaryKey() && u.options.NumLevels < 2 {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "a tree has two levels at least", "num-levels", u.options.NumLevels)
 	}
 	c := &compaction{table: u, opts: opts, user: opts.User, identifier: opts.Identifier, report: table.CompactReport{Snapshots: []int64{}}, changed: map[place]bool{}}

@@ -8,7 +8,6 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/snapshot"
-	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -66,7 +65,7 @@ func (t *Table) Follow(ctx context.Context, opts table.FollowOptions) (table.Fol
 // streaming is the view of reads that follow the table.
 func (t *Table) streaming(scan table.Scan) (*view, error) {
 	const op = "following table"
-	t, err := t.underOptions(scan.Options)
+	t, err := t.with(scan.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -327,13 +326,4 @@ func (f *follower) leave() error {
 func (f *follower) Close() error {
 	f.err = tarnerr.New(tarnerr.Closed, "following table", "it was closed", "table", f.name)
 	return f.leave()
-}
-
-// underOptions is the table under the dynamic options of a read.
-func (t *Table) underOptions(dynamic map[string]string) (*Table, error) {
-	t, err := t.with(dynamic)
-	if err != nil || len(dynamic) == 0 {
-		return t, err
-	}
-	return t, tarnerr.Trace("applying dynamic options", option.CheckRead(t.schema.Options, t.traits()), "table", t.name)
 }

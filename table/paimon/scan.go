@@ -27,7 +27,7 @@ type view struct {
 // view pins the schema of a scan and, where it asks for one, the snapshot.
 func (t *Table) view(ctx context.Context, scan table.Scan) (*view, error) {
 	const op = "preparing scan"
-	t, err := t.underOptions(scan.Options)
+	t, err := t.with(scan.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func (t *Table) Snapshots(ctx context.Context) iter.Seq2[*table.Snapshot, error]
 	return t.snapshots.All(ctx)
 }
 
-// with returns the table under dynamic options, for one write.
+// with returns the table under the dynamic options of one read or write.
 func (t *Table) with(dynamic map[string]string) (*Table, error) {
 	if len(dynamic) == 0 {
 		return t, nil
@@ -140,6 +140,11 @@ func (t *Table) with(dynamic map[string]string) (*Table, error) {
 		s.Options = map[string]string{}
 	}
 	maps.Copy(s.Options, dynamic)
+	// First, so that a combination is not judged by what this version makes of an
+	// option that it does not know.
+	if err := option.CheckRead(s.Options, t.traits()); err != nil {
+		return nil, tarnerr.Trace(op, err, "table", t.name)
+	}
 	if err := s.Validate(); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
