@@ -174,30 +174,30 @@ func (rt *Runtime) Open(ctx context.Context, uri string) (catalog.Catalog, error
 	fio = layer.Observe(fio, rt.events, rt.cfg.Components.Env)
 	cached := layer.Cache(fio, rt.metadata, paimon.Immutable)
 	return filesystem.New(dir, paimon.Components{
-		FileIO:    cached,
-		Env:       rt.cfg.Components.Env,
-		Alloc:     rt.cfg.Components.Allocator,
-		Budget:    rt.memory,
-		Pool:      rt.writers,
-		Spill:     rt.temporary,
-		Lookups:   rt.lookups,
-		Events:    rt.events,
-		Workers:   rt.cfg.Workers,
-		Formats:   rt.formats,
-		Groups:    rt.commits,
-		Publisher: rt.publisher(cached),
-		Keep:      commitlog.Keep{Count: rt.cfg.History.Commits, AgeMillis: rt.cfg.History.Age.Milliseconds()},
+		FileIO:  cached,
+		Env:     rt.cfg.Components.Env,
+		Alloc:   rt.cfg.Components.Allocator,
+		Budget:  rt.memory,
+		Pool:    rt.writers,
+		Spill:   rt.temporary,
+		Lookups: rt.lookups,
+		Events:  rt.events,
+		Workers: rt.cfg.Workers,
+		Formats: rt.formats,
+		Groups:  rt.commits,
+		Commits: rt.commitsOf(cached),
+		Keep:    commitlog.Keep{Count: rt.cfg.History.Commits, AgeMillis: rt.cfg.History.Age.Milliseconds()},
 	})
 }
 
-// publisher is how commits of tables in fio are published; nil = by fio itself.
-func (rt *Runtime) publisher(fio fileio.FileIO) func(table.Identifier, layout.Table) (commit.Publisher, error) {
+// commitsOf is how commits of tables in fio are published; nil = by fio itself.
+func (rt *Runtime) commitsOf(fio fileio.FileIO) func(table.Identifier, layout.Table) paimon.Commits {
 	lock := rt.cfg.Components.Lock
 	if lock == nil {
 		return nil
 	}
-	return func(name table.Identifier, place layout.Table) (commit.Publisher, error) {
-		return commit.NewLockedPublisher(fio, place, lock, name.Database, name.Table), nil
+	return func(name table.Identifier, place layout.Table) paimon.Commits {
+		return paimon.Commits{Publisher: commit.NewLockedPublisher(fio, place, lock, name.Database, name.Table)}
 	}
 }
 

@@ -46,6 +46,16 @@ type CommitReport struct {
 	// Already is true when nothing was published because this user had committed
 	// the identifier before.
 	Already bool `json:"alreadyCommitted,omitempty"`
+	// Callbacks are those of the catalog that ran after the snapshots had landed.
+	// None of them changes Status.
+	Callbacks []CallbackOutcome `json:"callbacks,omitempty"`
+}
+
+// CallbackOutcome is how a callback ended that ran after a snapshot had landed.
+type CallbackOutcome struct {
+	Name     string `json:"name"`
+	Snapshot int64  `json:"snapshot"`
+	Error    string `json:"error,omitempty"` // "" = it succeeded
 }
 
 // Conflict is a commit that was found not to fit what another one did.

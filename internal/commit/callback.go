@@ -23,9 +23,9 @@ type Landed struct {
 	Files    []manifest.Entry // the delta of Snapshot
 }
 
-// CallbackFailure is a callback that failed after the commit had landed.
-type CallbackFailure struct {
+// CallbackOutcome is how a callback ended that ran after a snapshot had landed.
+type CallbackOutcome struct {
 	Name     string
 	Snapshot int64
-	Err      error
+	Err      error // nil = it succeeded
 }

@@ -3,6 +3,7 @@ package commit_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -356,7 +357,7 @@ func TestCallbacks(t *testing.T) {
 		CommitEnd: func(e event.CommitEnd) { ends = append(ends, e) },
 	}
 	r := tb.put(tb.committer(), "u", 1, "a", 1)
-	if len(r.Callbacks) != 1 || r.Callbacks[0].Name != "bad" || r.Callbacks[0].Snapshot != 1 || r.Status != commit.Succeeded {
+	if want := []commit.CallbackOutcome{{Name: "bad", Snapshot: 1, Err: bad.err}, {Name: "good", Snapshot: 1}}; !slices.Equal(r.Callbacks, want) || r.Status != commit.Succeeded {
 		t.Errorf("report %+v", r)
 	}
 	if len(good.seen) != 1 || len(warned) != 1 || len(ends) != 1 || ends[0].Status != "SUCCEEDED" || ends[0].Snapshots[0] != 1 {

@@ -317,14 +317,11 @@ func (c *Committer) publish(ctx context.Context, req Request, w *work, turn *tur
 	return m
 }
 
-// tell runs the callbacks, whose failures go into the report.
+// tell runs the callbacks, whose outcomes go into the report.
 func (c *Committer) tell(ctx context.Context, t *tries, landed *snapshot.Snapshot, ch *change) {
 	for _, cb := range c.cfg.Callbacks {
 		err := cb.Landed(ctx, Landed{Table: c.cfg.Table, Base: t.base, Snapshot: landed, Files: ch.files})
-		if err == nil {
-			continue
-		}
-		t.report.Callbacks = append(t.report.Callbacks, CallbackFailure{cb.Name(), landed.ID, err})
+		t.report.Callbacks = append(t.report.Callbacks, CallbackOutcome{cb.Name(), landed.ID, err})
 		c.warn("running commit callback "+cb.Name(), err)
 	}
 }

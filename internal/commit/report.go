@@ -49,8 +49,8 @@ type Report struct {
 	// Already is true when nothing was published because this user had committed
 	// the identifier before.
 	Already bool
-	// Callbacks are the failures of callbacks after the commit had landed.
-	Callbacks []CallbackFailure
+	// Callbacks are those that ran after the commit had landed, in order.
+	Callbacks []CallbackOutcome
 }
 
 // Attempt is one try to publish one snapshot.

@@ -17,14 +17,7 @@ func (t *Table) newCommitter() (*commit.Committer, error) {
 	if err := option.CheckWrite(t.schema.Options, t.traits()); err != nil {
 		return nil, tarnerr.Trace(op, err, "table", t.name)
 	}
-	cfg := t.commitConfig()
-	if open := t.components.Publisher; open != nil {
-		var err error
-		if cfg.Publisher, err = open(t.name, t.place); err != nil {
-			return nil, tarnerr.Trace(op, err, "table", t.name)
-		}
-	}
-	out, err := commit.New(cfg)
+	out, err := commit.New(t.commitConfig())
 	return out, tarnerr.Trace(op, err, "table", t.name)
 }
 
@@ -40,6 +33,7 @@ func (t *Table) commitConfig() commit.Config {
 	return commit.Config{
 		Table: t.name.String(), FileIO: c.FileIO, Place: t.place, Schema: t.schema, Schemas: t.schemas, Snapshots: t.snapshots,
 		Options: t.options, Env: c.Env, Listener: c.Events, Workers: c.Workers, Groups: c.Groups, Keep: c.Keep,
+		Publisher: t.commits.Publisher, Rollback: t.commits.Rollbacker, Callbacks: t.commits.Callbacks, TableUUID: t.commits.TableUUID,
 	}
 }
 
@@ -90,6 +84,13 @@ func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 	}
 	for _, c := range r.Conflicts {
 		out.Conflicts = append(out.Conflicts, table.Conflict(c))
+	}
+	for _, c := range r.Callbacks {
+		o := table.CallbackOutcome{Name: c.Name, Snapshot: c.Snapshot}
+		if c.Err != nil {
+			o.Error = c.Err.Error()
+		}
+		out.Callbacks = append(out.Callbacks, o)
 	}
 	return out, err
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Components are what tables of one catalog share. All but Pool, Spill, Lookups,
-// Events, Formats, Groups, Publisher and Keep must be set.
+// Events, Formats, Groups, Commits and Keep must be set.
 type Components struct {
 	FileIO fileio.FileIO
 	Env    env.Env
@@ -37,8 +37,30 @@ type Components struct {
 	// Groups let commits of all tables of a process to one and the same table queue
 	// up; nil = those through one Table.
 	Groups *commit.Groups
-	// Publisher makes the atomic step of a table's commits; nil = the file system's.
-	Publisher func(name table.Identifier, place layout.Table) (commit.Publisher, error)
+	// Commits says, when a table or branch is opened, what its catalog does for its
+	// commits; nil = nothing. It does no I/O: what it must know it has loaded before.
+	Commits func(name table.Identifier, place layout.Table) Commits
 	// Keep says how many records of ended commits stay; zero = commit's defaults.
 	Keep commitlog.Keep
+}
+
+// Commits is what a catalog does for the commits of one table. All may be left
+// out, and all must be safe for concurrent use.
+type Commits struct {
+	// Publisher makes the atomic step; nil = the file system's, where the storage
+	// can create a file only when it is absent.
+	Publisher commit.Publisher
+	// Rollbacker undoes a compaction that is in the way of a removal of rows; nil =
+	// the file system's, or none under commit.NewCatalogPublisher. One that gives the
+	// id of the compaction out again belongs to a catalog that compares the uuids of
+	// snapshots: by ids alone, a commit that was built on the compaction would land on
+	// top of whatever has its id then.
+	Rollbacker commit.Rollbacker
+	// Callbacks run after each snapshot that has landed, in this order. Their
+	// outcomes are in the commit's report and change nothing else.
+	Callbacks []commit.Callback
+	// TableUUID is the catalog's id of the table that was opened, "" where it has
+	// none. Publisher gets it with each snapshot, and can refuse one for a table that
+	// was dropped and created again under the same name.
+	TableUUID string
 }

@@ -25,6 +25,7 @@ import (
 // Table is a Paimon table pinned to one schema. Safe for concurrent use.
 type Table struct {
 	components Components
+	commits    Commits // what the catalog does for commits
 	name       table.Identifier
 	place      layout.Table
 	schema     *schema.Schema
@@ -54,6 +55,9 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 	}
 	if c.Formats == nil {
 		t.components.Formats = formats.NewSet()
+	}
+	if c.Commits != nil {
+		t.commits = c.Commits(name, t.place)
 	}
 	t.snapshots = snapshot.NewStore(c.FileIO, t.place).WithEnv(c.Env)
 	t.schemas = schema.NewStore(c.FileIO, t.place.BranchDir(), c.Env)
