@@ -115,12 +115,16 @@ func appendRow(dst []byte, t types.Type, a *array.Struct, i int) ([]byte, error)
 
 // appendVariant writes a VARIANT as a string that holds its JSON text.
 func appendVariant(dst []byte, a *array.Struct, i int) ([]byte, error) {
-	v, _ := types.ValueAt(types.Type{Root: types.Variant}, a, i).(types.VariantValue)
-	text, err := variant.AppendJSON(nil, v.Value, v.Metadata)
+	text, err := variantText(nil, a, i)
 	if err != nil {
 		return nil, err
 	}
 	return appendString(dst, string(text)), nil
+}
+
+func variantText(dst []byte, a *array.Struct, i int) ([]byte, error) {
+	v, _ := types.ValueAt(types.Type{Root: types.Variant}, a, i).(types.VariantValue)
+	return variant.AppendJSON(dst, v.Value, v.Metadata)
 }
 
 // appendFloat writes the shortest digits that read back, in Java's layout.

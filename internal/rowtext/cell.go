@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/tarnlake/tarn/internal/variant"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -67,7 +68,11 @@ func parseJSON(t types.Type, v any) (any, *cellError) {
 	case types.Row:
 		return parseMembers(t, v)
 	case types.Variant:
-		return nil, misfit(v, "VARIANT values cannot be read from text")
+		text, ok := v.(string)
+		if !ok {
+			return nil, misfit(v, "a VARIANT is written as a string that holds its JSON text")
+		}
+		return parseScalar(t, text)
 	}
 	switch v := v.(type) {
 	case bool:
@@ -104,6 +109,13 @@ func parseScalar(t types.Type, text string) (any, *cellError) {
 			return nil, misfit(text, "%d bytes in a %s", len(b), t)
 		}
 		return b, nil
+	}
+	if t.Root == types.Variant {
+		v, err := variant.ParseJSON(text)
+		if err != nil {
+			return nil, misfit(text, "not a value of %s: %v", t, err)
+		}
+		return v, nil
 	}
 	if t.Root == types.Time {
 		if ms, ok := strings.CutPrefix(text, "ms:"); ok {

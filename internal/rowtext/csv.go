@@ -158,7 +158,7 @@ func (c *csvRows) name(i int) string {
 }
 
 func parseText(t types.Type, text string) (any, *cellError) {
-	if !t.IsNested() {
+	if !t.IsNested() || t.Root == types.Variant {
 		return parseScalar(t, text)
 	}
 	v, err := decodeJSON([]byte(text))

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+
+	"github.com/tarnlake/tarn/internal/variant"
 )
 
 // decodeJSON reads exactly one JSON value: numbers as json.Number, objects as
 // map[string]any. Unlike encoding/json it refuses what would be changed on the
 // way: a name given twice in one object, and half a surrogate pair.
 func decodeJSON(text []byte) (any, error) {
-	if err := checkSurrogates(text); err != nil {
+	if err := variant.CheckSurrogates(text); err != nil {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -69,36 +70,4 @@ func decodeValue(dec *json.Decoder) (any, error) {
 		return object, err
 	}
 	return token, nil
-}
-
-// checkSurrogates refuses \ud800 to \udfff that do not come in pairs; the
-// decoder would put U+FFFD in their place.
-func checkSurrogates(text []byte) error {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		i++
-		unit, ok := escapedUnit(text, i)
-		switch {
-		case !ok || unit < 0xd800 || unit > 0xdfff:
-			continue
-		case unit < 0xdc00:
-			if low, ok := escapedUnit(text, i+6); ok && i+5 < len(text) && text[i+5] == '\\' && low >= 0xdc00 && low <= 0xdfff {
-				i += 10
-				continue
-			}
-		}
-		return fmt.Errorf("half a surrogate pair: \\%s", text[i:i+5])
-	}
-	return nil
-}
-
-// escapedUnit reads uXXXX at i.
-func escapedUnit(text []byte, i int) (uint64, bool) {
-	if i+5 > len(text) || text[i] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(text[i+1:i+5]), 16, 16)
-	return n, err == nil
 }

@@ -34,11 +34,13 @@ var everyType = []string{
 	"bo BOOLEAN", "ti TINYINT", "sm SMALLINT", "i INT", "l BIGINT", "f FLOAT", "d DOUBLE", "de DECIMAL(10,2)", "big DECIMAL(38,3)",
 	"c CHAR(3)", "s STRING", "b BYTES", "dt DATE", "tm TIME(3)", "t3 TIMESTAMP(3)", "t6 TIMESTAMP(6)", "t9 TIMESTAMP(9)",
 	"z TIMESTAMP(3) WITH LOCAL TIME ZONE", "a ARRAY<INT>", "m MAP<STRING, INT>", "ms MULTISET<STRING>", "r ROW<x INT, y ARRAY<STRING>>",
+	"v VARIANT", "vs ARRAY<VARIANT>", "ve VECTOR<FLOAT, 2>",
 }
 
 const everyLine = `{"_kind":"+U","bo":true,"ti":-128,"sm":32767,"i":-2147483648,"l":9223372036854775807,"f":1.0E7,"d":-0.0,"de":"-1.50","big":"12345678901234567890123456789012345.678",` +
 	`"c":"ab ","s":"q\"\\\u0001é","b":"hex:00ff","dt":"1969-12-31","tm":"23:59:59.999","t3":"1969-12-31T23:59:59.5","t6":"2024-02-29T00:00:00.000001","t9":"2024-02-29T00:00:00.000000001",` +
-	`"z":"2024-01-01T00:00:00Z","a":[1,null,3],"m":[["a",1],["b",null]],"ms":[["x",2]],"r":{"x":null,"y":["z"]}}`
+	`"z":"2024-01-01T00:00:00Z","a":[1,null,3],"m":[["a",1],["b",null]],"ms":[["x",2]],"r":{"x":null,"y":["z"]},` +
+	`"v":"{\"a\":[1,2.5,null,\"q\\\"ü\"]}","vs":["\"x\"",null,"null","{}"],"ve":[0.1,-0.0]}`
 
 func roundTrip(t *testing.T, fs []types.Field, kind bool, open func(mem memory.Allocator) (batch.Reader, error), w Writer) {
 	t.Helper()
@@ -108,26 +110,29 @@ func TestFloats(t *testing.T) {
 }
 
 func TestBadRows(t *testing.T) {
-	fs := fields(t, "id INT NOT NULL", "s STRING", "d DECIMAL(4,2)", "f DOUBLE", "r ROW<x TINYINT>")
+	fs := fields(t, "id INT NOT NULL", "s STRING", "d DECIMAL(4,2)", "f DOUBLE", "r ROW<x TINYINT>", "v VARIANT")
 	for line, want := range map[string]string{
-		`{"id":1`:                   "not a JSON object",
-		`[1]`:                       "not a JSON object",
-		`null`:                      "not a JSON object",
-		`{"id":1} {}`:               "text after",
-		`{"id":null}`:               `column id: null in a INT NOT NULL`,
-		`{"s":"x"}`:                 `null in a INT NOT NULL`,
-		`{"id":2147483648}`:         `value "2147483648"`,
-		`{"id":1.5}`:                `value "1.5"`,
-		`{"id":"x"}`:                `value "x"`,
-		`{"id":true}`:               "not a value of INT",
-		`{"id":1,"s":5}`:            "not a value of STRING",
-		`{"id":1,"d":"123.45"}`:     `value "123.45"`,
-		`{"id":1,"nope":1}`:         "column nope: the table has no such column",
-		`{"id":1,"r":{"x":128}}`:    "column r.x",
-		`{"id":1,"r":{"y":1}}`:      "column r.y",
-		"{\"id\":1,\"s\":\"\xff\"}": "not UTF-8",
-		`{"id":1,"f":"NaNa"}`:       `value "NaNa"`,
-		`{"_kind":"+X","id":1}`:     "not a row kind",
+		`{"id":1`:                          "not a JSON object",
+		`[1]`:                              "not a JSON object",
+		`null`:                             "not a JSON object",
+		`{"id":1} {}`:                      "text after",
+		`{"id":null}`:                      `column id: null in a INT NOT NULL`,
+		`{"s":"x"}`:                        `null in a INT NOT NULL`,
+		`{"id":2147483648}`:                `value "2147483648"`,
+		`{"id":1.5}`:                       `value "1.5"`,
+		`{"id":"x"}`:                       `value "x"`,
+		`{"id":true}`:                      "not a value of INT",
+		`{"id":1,"s":5}`:                   "not a value of STRING",
+		`{"id":1,"d":"123.45"}`:            `value "123.45"`,
+		`{"id":1,"nope":1}`:                "column nope: the table has no such column",
+		`{"id":1,"r":{"x":128}}`:           "column r.x",
+		`{"id":1,"r":{"y":1}}`:             "column r.y",
+		"{\"id\":1,\"s\":\"\xff\"}":        "not UTF-8",
+		`{"id":1,"f":"NaNa"}`:              `value "NaNa"`,
+		`{"id":1,"v":{"a":1}}`:             "a string that holds its JSON text",
+		`{"id":1,"v":"[1,"}`:               "not a value of VARIANT",
+		`{"id":1,"v":"{\"a\":1,\"a\":2}"}`: "is given twice",
+		`{"_kind":"+X","id":1}`:            "not a row kind",
 		`{"id":1}` + "\n" + `{"_kind":"-D","id":1}`: "row kind on some lines only",
 	} {
 		r, err := ReadJSONL(strings.NewReader("\n"+line+"\n"), fs, ReadOptions{})

@@ -207,6 +207,11 @@ func (c *csvWriter) text(t types.Type, col arrow.Array, i int) (string, error) {
 	if s, ok := col.(*array.String); ok {
 		return s.Value(i), nil
 	}
+	if a, ok := col.(*array.Struct); ok && t.Root == types.Variant {
+		cell, err := variantText(c.cell[:0], a, i)
+		c.cell = cell
+		return string(cell), err
+	}
 	cell, err := appendJSON(c.cell[:0], t, col, i)
 	if err != nil {
 		return "", err

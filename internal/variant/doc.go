@@ -1,6 +1,6 @@
-// Package variant gives the JSON text of VARIANT values, which tables hold in the
-// binary encoding that Paimon shares with Spark and Parquet: a value and a
-// dictionary of its field names.
+// Package variant reads and writes VARIANT values as JSON text. Tables hold them in the
+// binary encoding that Paimon shares with Spark and Parquet: a value and a dictionary of
+// its field names.
 //
-// Floor F1. Rows are written out as text with it.
+// Floor F1. Rows are read from text and written out as text with it.
 package variant

@@ -212,12 +212,6 @@ func TestRowsKeepTheirValues(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	for _, nested := range []string{"VARIANT", "ARRAY<VARIANT>", "MAP<INT, ROW<v VARIANT>>"} {
-		_, err := readRows([]types.Field{{Name: "v", Type: types.MustParse(nested)}}, nil, true)
-		if tarnerr.KindOf(err) != tarnerr.Unsupported {
-			t.Errorf("%s: %v", nested, err)
-		}
-	}
 	if _, err := readRows(fields, rows, false); tarnerr.KindOf(err) != tarnerr.Invalid {
 		t.Errorf("a row of three values for two columns: %v", err)
 	}

@@ -25,11 +25,6 @@ type batchWriter interface {
 // readRows makes batches of a scenario's rows: [values…] in the order of fields,
 // behind the row's kind when kind is set.
 func readRows(fields []types.Field, rows [][]json.RawMessage, kind bool) (batch.Reader, error) {
-	for _, f := range fields {
-		if hasVariant(f.Type) {
-			return nil, unsupported("a VARIANT value in a row")
-		}
-	}
 	var text bytes.Buffer
 	for _, row := range rows {
 		values := row
@@ -55,11 +50,6 @@ func readRows(fields []types.Field, rows [][]json.RawMessage, kind bool) (batch.
 		text.WriteString("}\n")
 	}
 	return rowtext.ReadJSONL(&text, fields, rowtext.ReadOptions{})
-}
-
-func hasVariant(t types.Type) bool {
-	return t.Root == types.Variant || t.Key != nil && hasVariant(*t.Key) || t.Element != nil && hasVariant(*t.Element) ||
-		slices.ContainsFunc(t.Fields, func(f types.Field) bool { return hasVariant(f.Type) })
 }
 
 // Lines scans a table and returns its rows as canonical lines, sorted by their bytes.
