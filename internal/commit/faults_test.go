@@ -10,9 +10,42 @@ import (
 	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commit/publishertest"
 	"github.com/tarnlake/tarn/internal/commitmsg"
 	"github.com/tarnlake/tarn/tarnerr"
 )
+
+// storage is one kind of storage, with or without a lock that all writers take.
+type storage struct {
+	mem.Profile
+	locked bool
+}
+
+// storages are all kinds. Without conditional create nothing is committed, but
+// under a lock.
+func storages() (out []storage) {
+	for _, p := range mem.Profiles {
+		out = append(out, storage{Profile: p})
+	}
+	return append(out, storage{mem.NoConditional, true})
+}
+
+func (s storage) String() string {
+	if s.locked {
+		return s.Profile.String() + ", locked"
+	}
+	return s.Profile.String()
+}
+
+func (s storage) refused() bool { return s.Profile == mem.NoConditional && !s.locked }
+
+// under gives the process the lock, where there is one.
+func (s storage) under(tb *table) *table {
+	if s.locked {
+		tb.pub = commit.NewLockedPublisher(tb.fio, tb.place, &publishertest.Lock{}, "db", "t")
+	}
+	return tb
+}
 
 // Every storage call of a write and a commit fails once, before its effect,
 // after it, and halfway, on storages of each kind: the rows are the old or the
@@ -20,17 +53,17 @@ import (
 func TestEveryCallFailsOnce(t *testing.T) {
 	old, grown := []string{"1=a"}, []string{"1=a", "2=b", "3=b"}
 	for i, keyed := range []bool{false, true, false} {
-		for _, profile := range mem.Profiles {
+		for _, on := range storages() {
 			workers := i // the third time files are closed side by side
-			if workers == 2 && profile != mem.Posix || racing && workers < 2 {
+			if workers == 2 && on.Profile != mem.Posix || racing && workers < 2 {
 				continue
 			}
-			t.Run(fmt.Sprint(name(keyed, profile), "/", workers), func(t *testing.T) {
+			t.Run(fmt.Sprint(name(keyed, on), "/", workers), func(t *testing.T) {
 				faultio.Sweep(t, []faultio.When{faultio.Before, faultio.After, faultio.Halfway}, func(t *testing.T, plan faultio.Plan) int {
-					fs := prepared(t, profile, keyed)
+					fs := prepared(t, on.Profile, keyed)
 					before := fs.Paths()
 					faulty := faultio.New(fs, nil)
-					tb := open(t, faulty, place, seeded(5))
+					tb := on.under(open(t, faulty, place, seeded(5)))
 					tb.workers = workers
 					faulty.SetPlan(shifted{plan, faulty.Count()})
 					done := faulty.Count()
@@ -40,7 +73,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 
 					got := rows(t, fs, place)
 					switch {
-					case profile == mem.NoConditional:
+					case on.refused():
 						if tarnerr.KindOf(err) != tarnerr.Unsupported || !slices.Equal(got, old) || !slices.Equal(fs.Paths(), before) {
 							t.Errorf("%v, rows %v, files %v", err, got, fs.Paths())
 						}
@@ -67,11 +100,11 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	}
 }
 
-func name(keyed bool, profile mem.Profile) string {
+func name(keyed bool, on fmt.Stringer) string {
 	if keyed {
-		return "key/" + profile.String()
+		return "key/" + on.String()
 	}
-	return "append/" + profile.String()
+	return "append/" + on.String()
 }
 
 // shifted is a plan whose calls count from after the first ones.
