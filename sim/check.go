@@ -10,8 +10,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/layout"
@@ -123,16 +125,35 @@ func (c *checker) outcomes() {
 }
 
 // resolve asks a process that was never there before what became of each
-// stream's commit.
+// stream's commit: as it is; when the older snapshots have expired; and when the
+// records of commits have, too. Then it may not know, but never says what is not so.
 func (c *checker) resolve() {
+	expired := c.s.storage.Clone()
+	for _, s := range c.snapshots[:len(c.snapshots)/2] {
+		expired.Remove(place.SnapshotFile(s.ID))
+	}
+	bare := expired.Clone()
+	for _, path := range bare.Paths() {
+		if strings.HasPrefix(path, commitlog.Dir(place)+"/") {
+			bare.Remove(path)
+		}
+	}
+	c.resolveIn(c.s.storage, true, "")
+	c.resolveIn(expired, false, "after its snapshot may have expired ")
+	c.resolveIn(bare, false, "after its snapshot and record may have expired ")
+}
+
+// resolveIn does so in a storage; certain means that there is nothing left that
+// nobody could know.
+func (c *checker) resolveIn(storage *mem.FS, certain bool, when string) {
 	opts, err := option.Parse(c.s.schema.Options)
 	if err != nil {
 		c.s.trace.violate("resolving: %v", err)
 		return
 	}
-	committer, err := commit.New(commit.Config{
-		Table: tableName.String(), FileIO: c.s.storage, Place: place, Schema: c.s.schema, Snapshots: snapshot.NewStore(c.s.storage, place).WithEnv(c.env),
-		Schemas: schema.NewStore(c.s.storage, place.Dir, c.env), Options: opts, Env: c.env, Workers: 1,
+	committer, err := commit.NewResolver(commit.Config{
+		Table: tableName.String(), FileIO: storage, Place: place, Schema: c.s.schema, Snapshots: snapshot.NewStore(storage, place).WithEnv(c.env),
+		Schemas: schema.NewStore(storage, place.Dir, c.env), Options: opts, Env: c.env, Workers: 1,
 	})
 	if err != nil {
 		c.s.trace.violate("resolving: %v", err)
@@ -142,11 +163,25 @@ func (c *checker) resolve() {
 		if n.identifier == math.MaxInt64 || n.nothing {
 			continue
 		}
+		found, err := committer.ResolveNamed(c.ctx, n.user, n.identifier, 0)
+		if err != nil {
+			c.s.trace.violate("%v cannot be resolved %s: %v", n, when, err)
+			continue
+		}
 		kind := map[string]snapshot.CommitKind{"append": snapshot.Append, "compact": snapshot.Compact, "remove": snapshot.Overwrite}[n.unit.what]
-		found, err := committer.Resolve(c.ctx, n.user, n.identifier, kind)
-		id, landed := c.landed[n]
-		if err != nil || landed != (found != nil) || landed && found.ID != id {
-			c.s.trace.violate("%v is resolved to %v, %v; its snapshot is %d", n, found, err, id)
+		id := c.landed[n] // 0 = it has not landed
+		var told int64
+		unknown := false
+		for _, r := range found {
+			switch {
+			case r.Status == commitlog.Unknown:
+				unknown = true
+			case r.Status == commitlog.Succeeded && r.Kind == kind:
+				told = r.Snapshot
+			}
+		}
+		if told != id && !(told == 0 && unknown) || unknown && certain {
+			c.s.trace.violate("%v is resolved %sto snapshot %d (unknown: %v); its snapshot is %d", n, when, told, unknown, id)
 		}
 	}
 }

@@ -188,7 +188,7 @@ func TestRecordOutlivesTheSnapshot(t *testing.T) {
 	if err != nil || !r.Already || len(r.Snapshots) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if found, err := later.Resolve(ctx, "u", 1, snapshot.Append); err != nil || found == nil || found.ID != 2 {
+	if found, err := later.ResolveNamed(ctx, "u", 1, 0); err != nil || len(found) != 1 || found[0].Kind != snapshot.Append || found[0].Snapshot != 2 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -3,7 +3,6 @@ package commit
 import (
 	"context"
 
-	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -35,29 +34,6 @@ func search(ctx context.Context, h history, id identity, base int64, latest *sna
 		}
 	}
 	return nil, nil
-}
-
-// Resolve finds out what became of a stream's commit of user under identifier,
-// after a crash or an error of kind CommitStateUnknown: its snapshot when it has
-// landed, nil when every snapshot that could be it was read and is not. It
-// changes nothing. As long as the writer that tried may still be at work, nil
-// can become a snapshot later; committing the identifier again settles it.
-func (c *Committer) Resolve(ctx context.Context, user string, identifier int64, kind snapshot.CommitKind) (*snapshot.Snapshot, error) {
-	const op = "resolving commit"
-	i, err := c.intents.read(ctx, intent{Record: commitlog.Record{User: user, Identifier: identifier, Kind: kind}})
-	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", c.cfg.Table)
-	}
-	latest, err := c.snapshots.Latest(ctx)
-	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", c.cfg.Table)
-	}
-	if i != nil {
-		return c.became(ctx, i, latest)
-	}
-	// No intent: it was never tried, or its end is known and the snapshots tell.
-	id := identity{user: user, identifier: identifier, kind: kind}
-	return c.latestOf(ctx, user, latest, 0, id.matches)
 }
 
 // latestOf finds the newest live snapshot of user that want accepts, walking

@@ -95,8 +95,8 @@ func TestRollbackAfterAMerge(t *testing.T) {
 	// The compactor, asking what became of its commit, finds it committed: it changed
 	// no row and is not to be repeated under that name.
 	c := open(t, fs, place, seeded(611)).committer()
-	if s, err := c.Resolve(ctx, "compactor", 1, snapshot.Compact); err != nil || s == nil || s.ID != 3 {
-		t.Errorf("%+v, %v", s, err)
+	if r, err := c.ResolveNamed(ctx, "compactor", 1, 0); err != nil || len(r) != 1 || r[0].Kind != snapshot.Compact || r[0].Snapshot != 3 {
+		t.Errorf("%+v, %v", r, err)
 	}
 	if left, err := c.FilterCommitted(ctx, "compactor", []int64{1, 2}); err != nil || !slices.Equal(left, []int64{2}) {
 		t.Errorf("%v, %v", left, err)
