@@ -10,7 +10,7 @@ import (
 )
 
 // every holds one info of each type; TestEachFieldHasAnInfo keeps it whole.
-var every = []Info{CommitBegin{}, AttemptEnd{}, CommitConflict{}, CommitEnd{}, FlushEnd{}, SpillEnd{}, CompactWait{}, CompactEnd{}, ScanPlanned{}, StorageCall{}, Warning{}}
+var every = []Info{CommitBegin{}, AttemptEnd{}, CommitConflict{}, SnapshotDisplaced{}, CommitEnd{}, FlushEnd{}, SpillEnd{}, CompactWait{}, CompactEnd{}, ScanPlanned{}, StorageCall{}, Warning{}}
 
 func TestEachFieldHasAnInfo(t *testing.T) {
 	if n := reflect.TypeFor[Listener]().NumField(); n != len(every) {

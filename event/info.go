@@ -39,6 +39,19 @@ type CommitConflict struct {
 	Maintenance bool
 }
 
+// SnapshotDisplaced tells that a snapshot which this process had made is not in
+// the table's history any more: another program has published over it, or the
+// table was rolled back behind it. The next commit to the table notices, once.
+type SnapshotDisplaced struct {
+	Table      string
+	Snapshot   int64 // that is missing
+	User       string
+	Identifier int64
+	Operation  string // APPEND, OVERWRITE, ANALYZE
+	OtherUser  string // whose snapshot has the id now, "" when none has
+	Latest     int64  // newest snapshot that is there, 0 = none
+}
+
 // Phases is where the time of a commit went. What is missing to the whole is
 // clean-up and callbacks.
 type Phases struct {
@@ -156,14 +169,15 @@ type Warning struct {
 	Err   error
 }
 
-func (i CommitBegin) tell(l *Listener)    { call(l.CommitBegin, i) }
-func (i AttemptEnd) tell(l *Listener)     { call(l.AttemptEnd, i) }
-func (i CommitEnd) tell(l *Listener)      { call(l.CommitEnd, i) }
-func (i CommitConflict) tell(l *Listener) { call(l.CommitConflict, i) }
-func (i FlushEnd) tell(l *Listener)       { call(l.FlushEnd, i) }
-func (i SpillEnd) tell(l *Listener)       { call(l.SpillEnd, i) }
-func (i CompactWait) tell(l *Listener)    { call(l.CompactWait, i) }
-func (i CompactEnd) tell(l *Listener)     { call(l.CompactEnd, i) }
-func (i ScanPlanned) tell(l *Listener)    { call(l.ScanPlanned, i) }
-func (i StorageCall) tell(l *Listener)    { call(l.StorageCall, i) }
-func (i Warning) tell(l *Listener)        { call(l.Warning, i) }
+func (i CommitBegin) tell(l *Listener)       { call(l.CommitBegin, i) }
+func (i AttemptEnd) tell(l *Listener)        { call(l.AttemptEnd, i) }
+func (i CommitEnd) tell(l *Listener)         { call(l.CommitEnd, i) }
+func (i CommitConflict) tell(l *Listener)    { call(l.CommitConflict, i) }
+func (i SnapshotDisplaced) tell(l *Listener) { call(l.SnapshotDisplaced, i) }
+func (i FlushEnd) tell(l *Listener)          { call(l.FlushEnd, i) }
+func (i SpillEnd) tell(l *Listener)          { call(l.SpillEnd, i) }
+func (i CompactWait) tell(l *Listener)       { call(l.CompactWait, i) }
+func (i CompactEnd) tell(l *Listener)        { call(l.CompactEnd, i) }
+func (i ScanPlanned) tell(l *Listener)       { call(l.ScanPlanned, i) }
+func (i StorageCall) tell(l *Listener)       { call(l.StorageCall, i) }
+func (i Warning) tell(l *Listener)           { call(l.Warning, i) }

@@ -7,17 +7,18 @@ package event
 //
 // A nil *Listener hears nothing.
 type Listener struct {
-	CommitBegin    func(CommitBegin)
-	AttemptEnd     func(AttemptEnd)
-	CommitConflict func(CommitConflict)
-	CommitEnd      func(CommitEnd)
-	FlushEnd       func(FlushEnd)
-	SpillEnd       func(SpillEnd)
-	CompactWait    func(CompactWait)
-	CompactEnd     func(CompactEnd)
-	ScanPlanned    func(ScanPlanned)
-	StorageCall    func(StorageCall)
-	Warning        func(Warning)
+	CommitBegin       func(CommitBegin)
+	AttemptEnd        func(AttemptEnd)
+	CommitConflict    func(CommitConflict)
+	CommitEnd         func(CommitEnd)
+	SnapshotDisplaced func(SnapshotDisplaced)
+	FlushEnd          func(FlushEnd)
+	SpillEnd          func(SpillEnd)
+	CompactWait       func(CompactWait)
+	CompactEnd        func(CompactEnd)
+	ScanPlanned       func(ScanPlanned)
+	StorageCall       func(StorageCall)
+	Warning           func(Warning)
 }
 
 // Info is one of the typed infos of this package.
@@ -35,17 +36,18 @@ func (l *Listener) Emit(info Info) {
 // Tee returns a listener that tells each of ls in turn.
 func Tee(ls ...*Listener) *Listener {
 	return &Listener{
-		CommitBegin:    func(i CommitBegin) { all(ls, i) },
-		AttemptEnd:     func(i AttemptEnd) { all(ls, i) },
-		CommitConflict: func(i CommitConflict) { all(ls, i) },
-		CommitEnd:      func(i CommitEnd) { all(ls, i) },
-		FlushEnd:       func(i FlushEnd) { all(ls, i) },
-		SpillEnd:       func(i SpillEnd) { all(ls, i) },
-		CompactWait:    func(i CompactWait) { all(ls, i) },
-		CompactEnd:     func(i CompactEnd) { all(ls, i) },
-		ScanPlanned:    func(i ScanPlanned) { all(ls, i) },
-		StorageCall:    func(i StorageCall) { all(ls, i) },
-		Warning:        func(i Warning) { all(ls, i) },
+		CommitBegin:       func(i CommitBegin) { all(ls, i) },
+		AttemptEnd:        func(i AttemptEnd) { all(ls, i) },
+		CommitConflict:    func(i CommitConflict) { all(ls, i) },
+		CommitEnd:         func(i CommitEnd) { all(ls, i) },
+		SnapshotDisplaced: func(i SnapshotDisplaced) { all(ls, i) },
+		FlushEnd:          func(i FlushEnd) { all(ls, i) },
+		SpillEnd:          func(i SpillEnd) { all(ls, i) },
+		CompactWait:       func(i CompactWait) { all(ls, i) },
+		CompactEnd:        func(i CompactEnd) { all(ls, i) },
+		ScanPlanned:       func(i ScanPlanned) { all(ls, i) },
+		StorageCall:       func(i StorageCall) { all(ls, i) },
+		Warning:           func(i Warning) { all(ls, i) },
 	}
 }
 

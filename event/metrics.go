@@ -46,6 +46,9 @@ func (m *Metrics) Listener() *Listener {
 		},
 		CommitConflict: m.conflict,
 		CommitEnd:      m.commit,
+		SnapshotDisplaced: func(i SnapshotDisplaced) {
+			m.add("tarn_commit_displaced_total", 1, Label{"table", i.Table})
+		},
 		SpillEnd: func(i SpillEnd) {
 			m.add("tarn_write_spills_total", 1, Label{"table", i.Table})
 			m.add("tarn_write_spilled_bytes_total", float64(i.Bytes), Label{"table", i.Table})

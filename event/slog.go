@@ -6,7 +6,7 @@ import (
 )
 
 // Slog returns a listener that writes to logger: ends of commits at Info (failed
-// ones at Error), conflicts, attempts that did not commit, waits for compactions and
+// ones, and snapshots that were displaced, at Error), conflicts, attempts that did not commit, waits for compactions and
 // warnings at Warn, flushes, spills, compactions, plans and storage calls at Debug.
 func Slog(logger *slog.Logger) *Listener {
 	log := func(level slog.Level, msg string, err error, attrs ...slog.Attr) {
@@ -49,6 +49,11 @@ func Slog(logger *slog.Logger) *Listener {
 				slog.Int("filesDeleted", i.FilesDeleted), slog.Int64("rows", i.Rows), slog.Int64("bytes", i.Bytes),
 				slog.Int("ahead", i.Ahead), slog.Duration("queue", i.Phases.Queue), slog.Duration("publish", i.Phases.Publish),
 				slog.Duration("backoff", i.Phases.Backoff), slog.Duration("elapsed", i.Elapsed))
+		},
+		SnapshotDisplaced: func(i SnapshotDisplaced) {
+			log(slog.LevelError, "snapshot displaced", nil, slog.String("table", i.Table), slog.Int64("snapshot", i.Snapshot),
+				slog.String("user", i.User), slog.Int64("identifier", i.Identifier), slog.String("operation", i.Operation),
+				slog.String("otherUser", i.OtherUser), slog.Int64("latest", i.Latest))
 		},
 		FlushEnd: func(i FlushEnd) {
 			log(failedAs(slog.LevelError, i.Err, slog.LevelDebug), "flush", i.Err, slog.String("table", i.Table),

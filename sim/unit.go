@@ -114,6 +114,9 @@ func (s *simulation) statusOf(p *process, r *table.CommitReport, err error) (tab
 	if r != nil && r.Status != status {
 		p.wrong("the report says %s, the error %v", r.Status, err)
 	}
+	if r != nil && len(r.Displaced) > 0 {
+		p.wrong("a snapshot is said to be displaced: %+v", r.Displaced)
+	}
 	if tarnerr.KindOf(err) == tarnerr.Ambiguous {
 		p.wrong("a storage error of unknown effect came through: %v", err)
 	}

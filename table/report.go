@@ -34,6 +34,10 @@ type CommitReport struct {
 	Rewritten int64 `json:"manifestBytesRewritten,omitempty"`
 	// RolledBack are the ids of compactions that were undone to make room.
 	RolledBack []int64 `json:"rolledBack,omitempty"`
+	// Displaced are snapshots that this process had made before and that are not in
+	// the table's history any more: another program has published over them, or the
+	// table was rolled back behind them. Their rows are gone; they do not change Status.
+	Displaced []Displaced `json:"displaced,omitempty"`
 	// Compaction says why the compaction that came with the rows did not land: the
 	// rows did, and a compaction can be made again. "" otherwise.
 	Compaction string `json:"compactionFailed,omitempty"`
@@ -56,6 +60,16 @@ type CallbackOutcome struct {
 	Name     string `json:"name"`
 	Snapshot int64  `json:"snapshot"`
 	Error    string `json:"error,omitempty"` // "" = it succeeded
+}
+
+// Displaced is a snapshot that is not in the table's history any more.
+type Displaced struct {
+	Snapshot   int64  `json:"snapshot"`
+	User       string `json:"user"`
+	Identifier int64  `json:"identifier"`
+	Operation  string `json:"operation"`           // its commit kind
+	OtherUser  string `json:"otherUser,omitempty"` // whose snapshot has the id now, "" when none has
+	Latest     int64  `json:"latestSnapshot"`      // newest one that is there, 0 = none
 }
 
 // Conflict is a commit that was found not to fit what another one did.

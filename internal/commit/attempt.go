@@ -103,6 +103,9 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 	if err := t.sameTable(ctx); err != nil {
 		return nil, false, err
 	}
+	if len(t.built) == 0 {
+		t.c.missing(ctx, t.report, base)
+	}
 	if there, err := t.isCommitted(ctx, base); there != nil || err != nil {
 		t.intended = there != nil // whoever committed it may have left one
 		return there, there != nil, err

@@ -301,6 +301,7 @@ func (c *Committer) publish(ctx context.Context, req Request, w *work, turn *tur
 		return m
 	}
 	c.strict.seen(landed.ID)
+	c.remember(landed)
 	if n := len(t.built); t.built[n-1].next == landed {
 		turn.published(landed)
 		turn.base = landed

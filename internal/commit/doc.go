@@ -6,7 +6,8 @@
 // changes.go sorts messages into snapshots to make, overwrite.go (with
 // selector.go) those that replace what is there, and group.go gives it its turn.
 // attempt.go makes one try: incarnation.go sees that the table is still the one
-// that was opened, held.go reads what the change is held against, fit.go decides
+// that was opened, displaced.go that what this process has made is still there,
+// held.go reads what the change is held against, fit.go decides
 // with conflict.go (vectors.go, index.go, strict.go and expired.go know special
 // cases), rollback.go makes room, blame.go says why not, tracking.go gives out row
 // ids, build.go writes the metadata, intent.go leaves word of it, publisher.go creates the snapshot file

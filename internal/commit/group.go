@@ -27,6 +27,8 @@ type Groups struct {
 	closed bool
 	chores sync.WaitGroup
 	async  bool // chores are done beside the commits
+	// own is what this process has made of each table last.
+	own map[string]own
 	// proven are the tables whose storage is tried out, or was (Committer.Prove).
 	proven map[string]*atomic.Bool
 }

@@ -44,6 +44,9 @@ type Report struct {
 	Conflicts []Conflict
 	// RolledBack are the ids of compactions that were undone to make room.
 	RolledBack []int64
+	// Displaced are snapshots that this process had made before and that are not in
+	// the table's history any more.
+	Displaced []Displaced
 	// Compaction is why the compaction of a commit did not land whose rows did.
 	Compaction error
 	// Already is true when nothing was published because this user had committed

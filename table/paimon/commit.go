@@ -82,6 +82,9 @@ func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 	for i, a := range r.Attempts {
 		out.Attempts[i] = table.Attempt(a)
 	}
+	for _, d := range r.Displaced {
+		out.Displaced = append(out.Displaced, table.Displaced(d))
+	}
 	for _, c := range r.Conflicts {
 		out.Conflicts = append(out.Conflicts, table.Conflict(c))
 	}
