@@ -27,7 +27,7 @@ func classify(op string, err error, p string) error {
 		return tarnerr.Wrap(tarnerr.Closed, op, cause(err), "path", p)
 	case isFull(err):
 		return tarnerr.Wrap(tarnerr.Unavailable, op, cause(err), "path", p).
-			WithHint("Free space on the disk or raise the quota, then try again.")
+			WithHint("Free space on the disk, or raise the quota or the limit of a file's size, then try again.")
 	case errors.Is(err, errTooLong), errors.Is(err, syscall.EINVAL):
 		return tarnerr.Wrap(tarnerr.Invalid, op, cause(err), "path", p).
 			WithHint("The file system does not take this name.")

@@ -17,7 +17,9 @@ const (
 
 func native(p string) string { return p }
 
-func isFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+func isFull(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
+}
 
 // unlink removes a file and never a directory, which os.Remove would.
 func unlink(p string) error {

@@ -179,19 +179,22 @@ func (a *app) runImport(ctx context.Context, t table.Table, files []string, fl i
 	return nil
 }
 
-// ended says in an error what stays of an import that broke off.
+// ended says in an error what stays of an import that broke off, and what to do
+// about a row that does not fit.
 func (r *importRun) ended(ctx context.Context, err error) error {
 	var e *tarnerr.Error
 	if !errors.As(err, &e) || e.Hint != "" || tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {
 		return err
 	}
-	switch {
-	case r.commits > 0:
-		return e.WithHint("What %d commits made before stays.", r.commits)
-	case ctx.Err() != nil:
-		return e.WithHint("Nothing was committed.")
+	stays := "Nothing was committed."
+	if r.commits > 0 {
+		stays = fmt.Sprintf("What %s made before stays.", count(int64(r.commits), "commit"))
 	}
-	return err
+	var text *rowtext.RowError
+	if _, refused := tarnerr.Attribute(err, "row"); r.rejects == nil && (refused || errors.As(err, &text)) && ctx.Err() == nil {
+		stays += " Mend the row, or set such rows aside with --reject-file."
+	}
+	return e.WithHint("%s", stays)
 }
 
 func (r *importRun) file(ctx context.Context, name string) error {

@@ -81,6 +81,8 @@ func fileErr(op string, err error) error {
 		kind = tarnerr.NotFound
 	case errors.Is(err, fs.ErrPermission):
 		kind = tarnerr.Denied
+	case errors.Is(err, syscall.ENOSPC):
+		return tarnerr.Wrap(kind, op, err).WithHint("Free space on the disk, then try again.")
 	}
 	return tarnerr.Wrap(kind, op, err)
 }

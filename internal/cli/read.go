@@ -160,13 +160,18 @@ func (l *lateFile) open() error {
 }
 
 func (l *lateFile) Write(p []byte) (int, error) {
-	if l.name == "" {
-		return l.stdout.Write(p)
+	to := l.stdout
+	if l.name != "" {
+		if err := l.open(); err != nil {
+			return 0, err
+		}
+		to = l.f
 	}
-	if err := l.open(); err != nil {
-		return 0, err
+	n, err := to.Write(p)
+	if err != nil {
+		err = fileErr("writing output", err)
 	}
-	return l.f.Write(p)
+	return n, err
 }
 
 func (l *lateFile) Close() error {

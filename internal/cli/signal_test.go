@@ -26,7 +26,7 @@ func TestImportIsStopped(t *testing.T) {
 	}{
 		{"before the publish", ".tarn/", "0", "", "Nothing was committed", 0},
 		{"while publishing", "snapshot/snapshot-1", "0", "committed 2 rows as snapshot 1", "", 2},
-		{"between commits", "snapshot/snapshot-1", "1", "committed 1 row as snapshot 1", "What 1 commits made before stays", 1},
+		{"between commits", "snapshot/snapshot-1", "1", "committed 1 row as snapshot 1", "What 1 commit made before stays", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fs := mem.New(mem.Posix)

@@ -130,6 +130,11 @@ func parseScalar(t types.Type, text string) (any, *cellError) {
 	if err != nil {
 		return nil, misfit(text, "not a value of %s: %v", t, err)
 	}
+	if at, ok := v.(types.Instant); ok {
+		if _, ok := types.InstantToUnit(at, types.TimeUnit(t.Precision)); !ok {
+			return nil, misfit(text, "nanoseconds in 64 bits reach from 1677-09-21 to 2262-04-11, a TIMESTAMP(6) further")
+		}
+	}
 	return v, nil
 }
 

@@ -69,7 +69,7 @@ func (c *csvRows) readHeader() error {
 		if name == types.KindColumn {
 			at = kindTarget
 		} else if at < 0 {
-			return tarnerr.New(tarnerr.Invalid, "reading CSV header", "the table has no such column", "line", 1, "column", name).
+			return tarnerr.New(tarnerr.Invalid, "reading CSV header", "the table has no such column", "line", 1, "column", strconv.Quote(name)).
 				WithHint("Rename the column in the file, or give --header=false when the first line is data.")
 		}
 		if slices.Contains(c.target, at) {
@@ -122,7 +122,7 @@ func (c *csvRows) parse(cells []string) (row, *RowError) {
 	out := row{cells: make([]any, len(c.fields))}
 	for i, text := range cells {
 		if !utf8.ValidString(text) {
-			return row{}, &RowError{Column: c.name(i), Value: strconv.QuoteToASCII(text), Reason: "not UTF-8"}
+			return row{}, &RowError{Column: c.name(i), Value: text, Reason: "not UTF-8"}
 		}
 		if c.target[i] == kindTarget {
 			kind, err := types.ParseRowKind(text)
