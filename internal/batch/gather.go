@@ -166,15 +166,15 @@ func validity(mem memory.Allocator, srcs []arrow.ArrayData, refs []Ref) (*memory
 			continue
 		}
 		if views == nil {
-			views = make([]bitmap, len(srcs))
+			views = bitmaps(len(srcs), ones)
 		}
-		views[i] = bitmap{s.Buffers()[0].Bytes(), s.Offset()}
+		views[i] = bitsOf(s.Buffers()[0], s.Offset())
 	}
 	if views == nil {
 		return nil, 0
 	}
 	buf := newBuffer(mem, (len(refs)+7)/8)
-	valid := pickBits(buf.Bytes(), views, 1, refs)
+	valid := pickBits(buf.Bytes(), views, refs)
 	if valid == len(refs) {
 		buf.Release()
 		return nil, 0
@@ -182,24 +182,35 @@ func validity(mem memory.Allocator, srcs []arrow.ArrayData, refs []Ref) (*memory
 	return buf, len(refs) - valid
 }
 
-// bitmap is the bits of one source.
+// bitmap is the bits of one source from off on. Where all are the same, the mask of
+// the number of the byte leaves the first byte alone.
 type bitmap struct {
-	b   []byte
-	off int
+	b    []byte
+	off  uint
+	mask uint
 }
 
-// pickBits gathers bits and counts the ones. Sources without bytes have the bit
-// given in all rows.
-func pickBits(out []byte, views []bitmap, otherwise byte, refs []Ref) (ones int) {
+func bitsOf(b *memory.Buffer, off int) bitmap { return bitmap{b.Bytes(), uint(off), ^uint(0)} }
+
+var ones, zeroes = bitmap{b: []byte{0xff}}, bitmap{b: []byte{0}}
+
+// bitmaps are as many times the same.
+func bitmaps(n int, b bitmap) []bitmap {
+	out := make([]bitmap, n)
+	for i := range out {
+		out[i] = b
+	}
+	return out
+}
+
+// pickBits gathers bits and counts the ones.
+func pickBits(out []byte, views []bitmap, refs []Ref) (ones int) {
 	for i := 0; i < len(refs); i += 8 {
 		var b byte
 		for j, r := range refs[i:min(i+8, len(refs))] {
-			v, bit := &views[r>>32], otherwise
-			if v.b != nil {
-				at := uint(v.off) + uint(uint32(r))
-				bit = v.b[at>>3] >> (at & 7) & 1
-			}
-			b |= bit << (j & 7)
+			v := &views[r>>32]
+			at := v.off + uint(uint32(r))
+			b |= v.b[at>>3&v.mask] >> (at & 7) & 1 << (j & 7)
 		}
 		out[i>>3] = b
 		ones += bits.OnesCount8(b)

@@ -73,13 +73,13 @@ func pickBytes(out *memory.Buffer, width int, srcs []arrow.ArrayData, refs []Ref
 func gatherBits(mem memory.Allocator, dt arrow.DataType, srcs []arrow.ArrayData, refs []Ref) arrow.ArrayData {
 	valid, nulls := validity(mem, srcs, refs)
 	buf := newBuffer(mem, (len(refs)+7)/8)
-	views := make([]bitmap, len(srcs))
+	views := bitmaps(len(srcs), zeroes)
 	for i, s := range srcs {
 		if s != nil && s.Buffers()[1] != nil {
-			views[i] = bitmap{s.Buffers()[1].Bytes(), s.Offset()}
+			views[i] = bitsOf(s.Buffers()[1], s.Offset())
 		}
 	}
-	pickBits(buf.Bytes(), views, 0, refs)
+	pickBits(buf.Bytes(), views, refs)
 	return finish(dt, len(refs), []*memory.Buffer{valid, buf}, nil, nulls)
 }
 

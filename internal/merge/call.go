@@ -19,34 +19,42 @@ type groupsOf struct {
 // call lets the function of a column fold its values. A row that is alone with its
 // key stays as it is, see [Config].
 func (f *Folder) call(r *rule, column int, dt arrow.DataType) (arrow.Array, error) {
-	c := &f.scratch
-	c.refs, c.nulls = c.refs[:0], false
-	if f.several == 0 {
-		for k := range f.rows.Ends {
-			if !f.drops(k) {
-				c.add(f.rows.Refs[k])
+	c, many := &f.scratch, len(f.roster.folded)
+	c.begin(&f.roster)
+	var folded arrow.Array
+	if many > 0 {
+		g := f.groupsFor(r, column)
+		if chooser, ok := r.function.(aggregate.Chooser); ok {
+			f.picks = sizedTo(f.picks, many)
+			if err := chooser.Choose(f.arrays, g, f.picks); err != nil {
+				return nil, err
+			}
+			f.take(c)
+		} else {
+			var err error
+			if folded, err = r.function.Fold(f.cfg.Mem, f.arrays, g); err != nil || many == f.out && many == len(c.refs) {
+				return folded, err
+			}
+			defer folded.Release()
+			for i, k := range f.roster.folded {
+				c.refs[k] = f.behind(i)
 			}
 		}
-		return f.gather(dt, c, nil)
 	}
-	folded, err := r.function.Fold(f.cfg.Mem, f.arrays, f.groupsFor(r, column))
-	if err != nil || f.several == f.out && f.several == len(f.rows.Ends) {
-		return folded, err
-	}
-	defer folded.Release()
-	from, n := 0, 0
-	for k, end := range f.rows.Ends {
-		ref := f.rows.Refs[from]
-		if !f.ev.alone[k] {
-			ref = f.behind(n)
-			n++
-		}
-		if !f.drops(k) {
-			c.add(ref)
-		}
-		from = end
-	}
+	f.finish(c)
 	return f.gather(dt, c, folded)
+}
+
+// take takes what was picked of the folded keys.
+func (f *Folder) take(c *chosen) {
+	null := f.behind(0)
+	for i, k := range f.roster.folded {
+		pick := f.picks[i]
+		if pick == aggregate.None {
+			pick, c.nulls = null, true
+		}
+		c.refs[k] = pick
+	}
 }
 
 // groupsFor are the rows that the function of a column sees. They are those of all
@@ -60,6 +68,14 @@ func (f *Folder) groupsFor(r *rule, column int) *aggregate.Groups {
 	g := &s.g
 	g.Refs, g.Ends, g.Kinds, g.Reversed = g.Refs[:0], g.Ends[:0], nil, nil
 	s.kinds, s.reversed = s.kinds[:0], s.reversed[:0]
+	if f.roster.adds && r.class == ofRow {
+		for _, k := range f.roster.folded {
+			from, end := f.rows.span(k)
+			g.Refs = append(g.Refs, f.rows.Refs[from:end]...)
+			g.Ends = append(g.Ends, len(g.Refs))
+		}
+		return g
+	}
 	places := f.places(r)
 	others, latecomers := false, false
 	add := func(i int, kind int8, late bool) {
@@ -67,40 +83,37 @@ func (f *Folder) groupsFor(r *rule, column int) *aggregate.Groups {
 		s.kinds, s.reversed = append(s.kinds, kind), append(s.reversed, late)
 		others, latecomers = others || kind != inserted, latecomers || late
 	}
-	from := 0
-	for k, end := range f.rows.Ends {
-		if !f.ev.alone[k] {
-			for i := from; i < end; i++ {
-				at := newer
-				if places != nil {
-					at = places[i]
-				}
-				switch f.ev.of[i] {
-				case adds:
-					if at != outside {
-						add(i, inserted, at == older)
-					}
-				case takesBack:
-					if at != outside {
-						add(i, f.rows.Kinds[i], false)
-					}
-				case begins:
-					add(i, aggregate.Set, false)
-				case beginsBack:
-					add(i, aggregate.Set, false)
-					if at != outside {
-						add(i, f.rows.Kinds[i], false)
-					}
-				case removes:
-					if places != nil && at != outside && int32(column) < f.ev.triggers[i] {
-						add(i, int8(types.Delete), false)
-					}
-					add(i, aggregate.Set, false)
-				}
+	for _, k := range f.roster.folded {
+		from, end := f.rows.span(k)
+		for i := from; i < end; i++ {
+			at := newer
+			if places != nil {
+				at = places[i]
 			}
-			g.Ends = append(g.Ends, len(g.Refs))
+			switch f.ev.of[i] {
+			case adds:
+				if at != outside {
+					add(i, inserted, at == older)
+				}
+			case takesBack:
+				if at != outside {
+					add(i, f.rows.Kinds[i], false)
+				}
+			case begins:
+				add(i, aggregate.Set, false)
+			case beginsBack:
+				add(i, aggregate.Set, false)
+				if at != outside {
+					add(i, f.rows.Kinds[i], false)
+				}
+			case removes:
+				if places != nil && at != outside && int32(column) < f.ev.triggers[i] {
+					add(i, int8(types.Delete), false)
+				}
+				add(i, aggregate.Set, false)
+			}
 		}
-		from = end
+		g.Ends = append(g.Ends, len(g.Refs))
 	}
 	if others {
 		g.Kinds = s.kinds

@@ -1,8 +1,6 @@
 package merge
 
 import (
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
-
 	"github.com/tarnlake/tarn/internal/batch"
 )
 
@@ -61,18 +59,15 @@ func (f *Folder) says(r *rule) []say {
 	table[begins] = [...]say{restart, restart, restart}
 	table[removes] = [...]say{restart, restart, restart}
 	places := f.places(r)
-	from := 0
-	for k, end := range f.rows.Ends {
-		if !f.ev.alone[k] {
-			for i := from; i < end; i++ {
-				at := outside
-				if places != nil {
-					at = places[i]
-				}
-				s.of[i] = table[f.ev.of[i]][at]
+	for _, k := range f.roster.folded {
+		from, end := f.rows.span(k)
+		for i := from; i < end; i++ {
+			at := outside
+			if places != nil {
+				at = places[i]
 			}
+			s.of[i] = table[f.ev.of[i]][at]
 		}
-		from = end
 	}
 	return s.of
 }
@@ -86,23 +81,39 @@ func (f *Folder) places(r *rule) []place {
 	return f.ev.places[r.group]
 }
 
-// validity is which values of an array are not null.
+// validity is which values of an array are not null: bit off and those behind it, or
+// always the first one of its byte.
 type validity struct {
-	bits []byte // nil: all
-	off  int
+	bits []byte
+	mask uint // of the number of the byte
+	off  uint
 }
+
+var allSet, noneSet = []byte{0xff}, []byte{0}
 
 // choose picks one row per key for a column.
 func (f *Folder) choose(r *rule) *chosen {
-	says := f.says(r)
+	// Of columns in no group all rows say their value where all add.
+	plain := f.roster.adds && r.class == ofRow
 	if r.nonNull && f.anyNull() {
 		c := &f.scratch
-		f.chooseNonNull(c, says)
+		c.begin(&f.roster)
+		if plain {
+			f.lastNonNull(c.refs)
+		} else {
+			f.chooseNonNull(c, f.says(r))
+		}
+		f.finish(c)
 		return c
+	}
+	if plain {
+		return f.lastRows()
 	}
 	c := &f.perKey[r.stream()]
 	if !c.made {
-		f.chooseAny(c, says)
+		c.begin(&f.roster)
+		f.chooseAny(c, f.says(r))
+		f.finish(c)
 		c.made = true
 	}
 	return c
@@ -113,77 +124,76 @@ func (f *Folder) anyNull() bool {
 	f.valid = f.valid[:0]
 	found := false
 	for _, a := range f.arrays {
-		v := validity{}
+		v := validity{bits: allSet}
 		if a != nil && a.NullN() > 0 {
 			found = true
-			v = validity{a.NullBitmapBytes(), a.Data().Offset()}
+			if bits := a.NullBitmapBytes(); bits != nil {
+				v = validity{bits, ^uint(0), uint(a.Data().Offset())}
+			} else {
+				v.bits = noneSet
+			}
 		}
 		f.valid = append(f.valid, v)
 	}
 	return found
 }
 
+// lastNonNull takes of each key the last row that is not null, or the first row, which
+// is null then. It has no branches: what is null is a matter of chance.
+func (f *Folder) lastNonNull(refs []batch.Ref) {
+	keys := f.roster.later.keys
+	for j, r := range f.roster.later.refs {
+		ref := &refs[keys[j]]
+		*ref ^= (*ref ^ r) & -batch.Ref(f.has(r))
+	}
+}
+
 // chooseAny takes the last row that says something, null or not.
 func (f *Folder) chooseAny(c *chosen, says []say) {
-	c.refs, c.nulls = c.refs[:0], false
 	refs, null := f.rows.Refs, f.behind(0)
-	from := 0
-	for k, end := range f.rows.Ends {
-		switch {
-		case f.drops(k):
-		case f.ev.alone[k]:
-			c.add(refs[from])
-		default:
-			pick := null
-			for i := end - 1; i >= from; i-- {
-				if says[i] == nothing {
-					continue
-				}
-				if says[i] != nulled {
-					pick = refs[i]
-				}
-				break
+	for _, k := range f.roster.folded {
+		from, end := f.rows.span(k)
+		pick := null
+		for i := end - 1; i >= from; i-- {
+			if says[i] == nothing {
+				continue
 			}
-			c.nulls = c.nulls || pick == null
-			c.add(pick)
+			if says[i] != nulled {
+				pick = refs[i]
+			}
+			break
 		}
-		from = end
+		c.nulls = c.nulls || pick == null
+		c.refs[k] = pick
 	}
 }
 
 // chooseNonNull takes the last row that says something and is not null.
 func (f *Folder) chooseNonNull(c *chosen, says []say) {
-	c.refs, c.nulls = c.refs[:0], false
 	refs, null := f.rows.Refs, f.behind(0)
-	from := 0
-	for k, end := range f.rows.Ends {
-		switch {
-		case f.drops(k):
-		case f.ev.alone[k]:
-			c.add(refs[from])
-		default:
-			pick := null
-			for i := end - 1; i >= from; i-- {
-				s := says[i]
-				if s == nothing {
-					continue
-				}
-				if s == restart || f.has(refs[i]) {
-					if s != nulled {
-						pick = refs[i]
-					}
-					break
-				}
+	for _, k := range f.roster.folded {
+		from, end := f.rows.span(k)
+		pick := null
+		for i := end - 1; i >= from; i-- {
+			s := says[i]
+			if s == nothing {
+				continue
 			}
-			c.nulls = c.nulls || pick == null
-			c.add(pick)
+			if s == restart || f.has(refs[i]) == 1 {
+				if s != nulled {
+					pick = refs[i]
+				}
+				break
+			}
 		}
-		from = end
+		c.nulls = c.nulls || pick == null
+		c.refs[k] = pick
 	}
 }
 
-// has reports a value that is not null.
-func (f *Folder) has(r batch.Ref) bool {
-	v := &f.valid[r.Source()]
-	return v.bits == nil || bitutil.BitIsSet(v.bits, v.off+r.Row())
+// has is 1 for a value that is not null, else 0.
+func (f *Folder) has(r batch.Ref) byte {
+	v := &f.valid[r>>32]
+	at := v.off + uint(uint32(r))
+	return v.bits[at>>3&v.mask] >> (at & 7) & 1
 }

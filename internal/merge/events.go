@@ -34,7 +34,6 @@ const (
 // events are what the rows of some keys do, in the order of the rows. Only those
 // of keys that are folded are set.
 type events struct {
-	alone  []bool // of each key: its one row stays as it is
 	of     []event
 	places [][]place // by group; nil where nobody asks
 	// triggers are, of rows that remove by sequence group, the first column of the
@@ -45,16 +44,7 @@ type events struct {
 	kinds []int8  // of each key: the row kind that comes out
 }
 
-func (e *events) reset(rows *Rows, groups int, foldLone bool) {
-	e.alone = sizedTo(e.alone, len(rows.Ends))
-	from := 0
-	for k, end := range rows.Ends {
-		e.alone[k] = end-from == 1 && !foldLone
-		from = end
-	}
-	for _, k := range rows.Left {
-		e.alone[k] = false
-	}
+func (e *events) reset(rows *Rows, groups int) {
 	e.of = sizedTo(e.of, len(rows.Refs))
 	e.last = sizedTo(e.last, len(rows.Ends))
 	e.kinds = sizedTo(e.kinds, len(rows.Ends))
@@ -80,51 +70,59 @@ const (
 	deleted  = int8(types.Delete)
 )
 
-// aggregate decides about the rows of an aggregation.
-func (e *events) aggregate(b *bound, rows *Rows) {
-	from := 0
+// alone decides about all keys as if none was folded: their last row stays as it is.
+func (e *events) alone(rows *Rows) {
 	for k, end := range rows.Ends {
 		e.last[k], e.kinds[k] = int32(end-1), rows.Kinds[end-1]
-		if !e.alone[k] {
-			e.kinds[k] = inserted
-			for i := from; i < end; i++ {
-				switch kind := rows.Kinds[i]; {
-				case kind&1 == 0:
-					e.of[i] = adds
-				case kind == deleted && b.removeOnDelete:
-					e.of[i] = removes
-				default:
-					e.of[i] = takesBack
-				}
-			}
-			if e.of[end-1] == removes {
-				e.kinds[k] = deleted
+	}
+}
+
+// aggregate decides about the rows of an aggregation.
+func (e *events) aggregate(b *bound, rows *Rows, c *roster) {
+	e.alone(rows)
+	for _, k := range c.folded {
+		e.kinds[k] = inserted
+		if c.adds {
+			continue
+		}
+		from, end := rows.span(k)
+		for i := from; i < end; i++ {
+			switch kind := rows.Kinds[i]; {
+			case kind&1 == 0:
+				e.of[i] = adds
+			case kind == deleted && b.removeOnDelete:
+				e.of[i] = removes
+			default:
+				e.of[i] = takesBack
 			}
 		}
-		from = end
+		if e.of[end-1] == removes {
+			e.kinds[k] = deleted
+		}
 	}
 }
 
 // first decides about the rows of a first-row table. The last row that counts is
 // the first one that is no delete; -1 where there is none.
-func (e *events) first(b *bound, rows *Rows) error {
-	from := 0
-	for k, end := range rows.Ends {
+func (e *events) first(b *bound, rows *Rows, c *roster) error {
+	e.alone(rows)
+	for _, k := range c.folded {
+		from, end := rows.span(k)
 		e.last[k], e.kinds[k] = int32(from), rows.Kinds[from]
-		if !e.alone[k] && retracts(rows.Kinds[from:end]) {
-			if !b.IgnoreDelete {
-				return tarnerr.New(tarnerr.Invalid, "merging rows of a first-row table", "first row can not accept -D and -U records").
-					WithHint("Set ignore-delete to leave them out.")
-			}
-			e.last[k] = -1
-			for i := from; i < end; i++ {
-				if rows.Kinds[i]&1 == 0 {
-					e.last[k], e.kinds[k] = int32(i), rows.Kinds[i]
-					break
-				}
+		if c.adds || !retracts(rows.Kinds[from:end]) {
+			continue
+		}
+		if !b.IgnoreDelete {
+			return tarnerr.New(tarnerr.Invalid, "merging rows of a first-row table", "first row can not accept -D and -U records").
+				WithHint("Set ignore-delete to leave them out.")
+		}
+		e.last[k] = -1
+		for i := from; i < end; i++ {
+			if rows.Kinds[i]&1 == 0 {
+				e.last[k], e.kinds[k] = int32(i), rows.Kinds[i]
+				break
 			}
 		}
-		from = end
 	}
 	return nil
 }
@@ -179,16 +177,17 @@ func (s *sequencer) advance(e *events, i int) {
 }
 
 // update decides about the rows of a partial update. s is nil without sequence groups.
-func (e *events) update(b *bound, rows *Rows, s *sequencer) error {
-	from := 0
-	for k, end := range rows.Ends {
-		e.last[k], e.kinds[k] = int32(end-1), rows.Kinds[end-1]
-		if !e.alone[k] {
-			if err := e.updateKey(b, rows, s, k, from, end); err != nil {
-				return err
-			}
+func (e *events) update(b *bound, rows *Rows, c *roster, s *sequencer) error {
+	e.alone(rows)
+	for _, k := range c.folded {
+		if c.adds && s == nil {
+			e.kinds[k] = inserted
+			continue
 		}
-		from = end
+		from, end := rows.span(k)
+		if err := e.updateKey(b, rows, s, int(k), from, end); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type Folder struct {
 
 	sources []arrow.RecordBatch // borrowed for a fold
 	rows    *Rows
-	several int // keys that are folded
+	roster  roster
 	out     int // keys that come out
 
 	viewed  []arrow.RecordBatch // what seq has views of
@@ -31,6 +31,7 @@ type Folder struct {
 	arrays  []arrow.Array
 	valid   []validity
 	groups  []groupsOf
+	picks   []batch.Ref
 }
 
 // NewFolder folds under a configuration that [Rules.Apply] has seen, of which it
@@ -82,7 +83,8 @@ func (f *Folder) Fold(sources []arrow.RecordBatch, rows Rows) (out arrow.RecordB
 // decide finds out what each row does.
 func (f *Folder) decide(sources []arrow.RecordBatch, rows *Rows) error {
 	f.sources, f.rows = sources, rows
-	f.ev.reset(rows, len(f.b.groups), f.cfg.FoldLone)
+	f.roster.assign(rows, f.cfg.FoldLone)
+	f.ev.reset(rows, len(f.b.groups))
 	for i := range f.streams {
 		f.streams[i].made, f.perKey[i].made, f.groups[i].made = false, false, false
 	}
@@ -91,20 +93,19 @@ func (f *Folder) decide(sources []arrow.RecordBatch, rows *Rows) error {
 	switch f.b.Engine {
 	case PartialUpdate:
 		if err = f.view(); err == nil {
-			err = f.ev.update(f.b, rows, f.seq)
+			err = f.ev.update(f.b, rows, &f.roster, f.seq)
 		}
 	case Aggregation:
-		f.ev.aggregate(f.b, rows)
+		f.ev.aggregate(f.b, rows, &f.roster)
 	case FirstRow:
-		err = f.ev.first(f.b, rows)
+		err = f.ev.first(f.b, rows, &f.roster)
 	}
-	f.several, f.out = 0, 0
-	for k, alone := range f.ev.alone {
-		if !alone {
-			f.several++
-		}
-		if !f.drops(k) {
-			f.out++
+	f.out = len(rows.Ends)
+	if !f.roster.adds {
+		for k := range rows.Ends {
+			if f.drops(k) {
+				f.out--
+			}
 		}
 	}
 	return err
@@ -215,7 +216,25 @@ type chosen struct {
 	made  bool
 }
 
-func (c *chosen) add(r batch.Ref) { c.refs = append(c.refs, r) }
+// begin chooses the oldest row of each key, whether it comes out or not.
+func (c *chosen) begin(from *roster) {
+	c.refs, c.nulls = append(c.refs[:0], from.first...), false
+}
+
+// finish leaves out what was chosen for keys of which nothing comes out.
+func (f *Folder) finish(c *chosen) {
+	if f.out == len(c.refs) {
+		return
+	}
+	n := 0
+	for k, r := range c.refs {
+		if !f.drops(k) {
+			c.refs[n] = r
+			n++
+		}
+	}
+	c.refs = c.refs[:n]
+}
 
 // lastRows are the rows whose sequence number comes out.
 func (f *Folder) lastRows() *chosen {
@@ -223,12 +242,14 @@ func (f *Folder) lastRows() *chosen {
 	if c.made {
 		return c
 	}
-	c.refs, c.made = c.refs[:0], true
-	for k, i := range f.ev.last {
-		if !f.drops(k) {
-			c.add(f.rows.Refs[i])
+	c.begin(&f.roster)
+	for _, k := range f.roster.folded {
+		if i := f.ev.last[k]; i >= 0 {
+			c.refs[k] = f.rows.Refs[i]
 		}
 	}
+	f.finish(c)
+	c.made = true
 	return c
 }
 

@@ -18,6 +18,14 @@ type Rows struct {
 	Left []int
 }
 
+// span is where the rows of key k are.
+func (r *Rows) span(k int32) (from, end int) {
+	if k > 0 {
+		from = r.Ends[k-1]
+	}
+	return from, r.Ends[k]
+}
+
 // one adds a row that is alone with its key.
 func (r *Rows) one(ref batch.Ref, kind int8) {
 	r.Refs, r.Kinds = append(r.Refs, ref), append(r.Kinds, kind)

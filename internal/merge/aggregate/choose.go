@@ -54,13 +54,13 @@ func newBool(larger bool) func(*column) (Function, error) {
 
 func (f *chooser) Fold(mem memory.Allocator, sources []arrow.Array, g *Groups) (arrow.Array, error) {
 	out := make([]batch.Ref, len(g.Ends))
-	if err := f.choose(sources, g, out); err != nil {
+	if err := f.Choose(sources, g, out); err != nil {
 		return nil, err
 	}
 	return gather(mem, f.dt, sources, out)
 }
 
-func (f *chooser) choose(sources []arrow.Array, g *Groups, out []batch.Ref) error {
+func (f *chooser) Choose(sources []arrow.Array, g *Groups, out []batch.Ref) error {
 	n := nullsOf(sources)
 	if g.plain() && (f.rule.quick(g, n, out) || f.quickExtremes(sources, g, n, out)) {
 		return nil
@@ -320,50 +320,4 @@ type orderedType interface {
 func ordered[T orderedType](sources []arrow.Array) func(a, b batch.Ref) bool {
 	v := valuesOf[T](sources)
 	return func(a, b batch.Ref) bool { return v[a>>32][uint32(a)] < v[b>>32][uint32(b)] }
-}
-
-// quickExtremes chooses the largest or smallest values of columns of whole numbers,
-// where all add, or gives false.
-func (f *chooser) quickExtremes(sources []arrow.Array, g *Groups, n nulls, out []batch.Ref) bool {
-	e, ok := f.rule.(extremum)
-	if !ok {
-		return false
-	}
-	switch f.t.Root {
-	case types.TinyInt:
-		extremes[int8](sources, g, n, e.larger, out)
-	case types.SmallInt:
-		extremes[int16](sources, g, n, e.larger, out)
-	case types.Int:
-		extremes[int32](sources, g, n, e.larger, out)
-	case types.BigInt:
-		extremes[int64](sources, g, n, e.larger, out)
-	case types.Date:
-		extremes[arrow.Date32](sources, g, n, e.larger, out)
-	case types.Time:
-		extremes[arrow.Time32](sources, g, n, e.larger, out)
-	case types.Timestamp, types.TimestampLTZ:
-		extremes[arrow.Timestamp](sources, g, n, e.larger, out)
-	default:
-		return false
-	}
-	return true
-}
-
-func extremes[T orderedType](sources []arrow.Array, g *Groups, n nulls, larger bool, out []batch.Ref) {
-	vals := valuesOf[T](sources)
-	from := 0
-	for i, end := range g.Ends {
-		best := none
-		var value T
-		for _, r := range g.Refs[from:end] {
-			if n.at(r) {
-				continue
-			}
-			if v := vals[r>>32][uint32(r)]; best == none || larger && v > value || !larger && v < value {
-				best, value = r, v
-			}
-		}
-		out[i], from = best, end
-	}
 }

@@ -27,6 +27,8 @@ type Groups struct {
 	// aggReversed). nil where no row is late. The mark means nothing on Set and on
 	// rows that retract, which are taken back in the order of Refs, late or not.
 	Reversed []bool
+
+	order []uint64 // of Refs: room for what the function of one column compares
 }
 
 // Function is one aggregate function of one column.
@@ -38,6 +40,15 @@ type Function interface {
 	// cannot be folded (overflow, a retraction the function does not know), with
 	// Corrupt where stored bytes (bitmaps, sketches) cannot be read.
 	Fold(mem memory.Allocator, sources []arrow.Array, g *Groups) (arrow.Array, error)
+}
+
+// Chooser is a function whose result is one of the values, which the caller may gather
+// together with those of other rows.
+type Chooser interface {
+	Function
+	// Choose sets out[i] to the row whose value is that of key i, or to None. It fails
+	// as Fold does.
+	Choose(sources []arrow.Array, g *Groups, out []batch.Ref) error
 }
 
 // op is what one row does to what is folded so far.

@@ -10,8 +10,10 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 )
 
-// none is the reference of a value that is null.
-const none = ^batch.Ref(0)
+// None is the reference of a value that is null.
+const None = ^batch.Ref(0)
+
+const none = None
 
 // nulls are the null bits of sources, nil where none of them has a null.
 type nulls []nullBits
