@@ -31,6 +31,8 @@ type tries struct {
 	intended bool               // an intent is recorded
 	promised int64              // the base it names
 	gone     bool               // the table that was opened is not there any more
+	newest   int64              // id of the newest snapshot seen
+	readTo   int64              // all from first up to here were read, and none is of this commit
 	asked    bool               // whether an earlier process left an intent is known
 	earlier  *intent            // the one it left
 	handed   *snapshot.Snapshot // base of the first try, when the commit before has just made it
@@ -99,6 +101,7 @@ func (t *tries) once(ctx context.Context) (landed *snapshot.Snapshot, already bo
 	if err != nil {
 		return nil, false, err
 	}
+	t.newest = max(t.newest, idOf(base))
 	// After the base is known, so that it is one of the table that was opened.
 	if err := t.sameTable(ctx); err != nil {
 		return nil, false, err
@@ -330,6 +333,7 @@ func (t *tries) look(ctx context.Context, latest *snapshot.Snapshot) (*snapshot.
 	if found != nil || err != nil {
 		return found, err
 	}
+	t.readTo = idOf(latest)
 	for _, b := range t.built {
 		if b.next != nil && b.next.ID <= idOf(latest) {
 			b.doubtful = false
@@ -361,6 +365,7 @@ func (t *tries) lastLook(ctx context.Context, cause error) (*snapshot.Snapshot, 
 	if !t.gone { // another table's snapshots tell nothing
 		var latest, found *snapshot.Snapshot
 		if latest, err = t.c.snapshots.Latest(ctx); err == nil {
+			t.newest = max(t.newest, idOf(latest))
 			found, err = t.look(ctx, latest)
 		}
 		if found != nil {

@@ -167,6 +167,63 @@ func TestDoubtOverExpiredSnapshots(t *testing.T) {
 	}
 }
 
+// A commit in doubt leaves word of the newest snapshot that it has seen and of those
+// that it has read: what has become of it can be told when they have expired, and
+// still by nothing else than what lies behind them.
+func TestDoubtIsResolvedFromWhereItWasRead(t *testing.T) {
+	ctx := context.Background()
+	for _, landed := range []bool{false, true} {
+		fs := prepared(t, mem.ObjectStore, false)
+		faulty := faultio.New(fs, nil)
+		tb := open(t, faulty, place, seeded(5))
+		messages, err := tb.prepare(ctx, "b", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faulty.SetPlan(faultio.PlanFunc(func(call faultio.Call) faultio.Fault {
+			if call.Method == "create-if-absent" && strings.Contains(call.Path, "/snapshot/") {
+				return faultio.Fault{When: faultio.Before, Kind: tarnerr.Ambiguous}
+			}
+			return faultio.Fault{}
+		}))
+		other := open(t, fs, place, seeded(9))
+		oc := other.committer()
+		tb.env = &interposed{Env: seeded(8), on: func() {
+			other.put(oc, "other", 1, "o", 8)
+			other.put(oc, "other", 2, "o", 9)
+		}}
+		var late *commit.Publication // the last request, which may arrive when all is over
+		inner, err := commit.NewFilePublisher(faulty, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tb.pub = publisherFunc(func(ctx context.Context, pub commit.Publication) (commit.Outcome, error) {
+			late = &pub
+			return inner.Publish(ctx, pub)
+		})
+		if _, err := tb.committer().Commit(ctx, commit.Request{User: "u", Identifier: 1, Messages: messages}); tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {
+			t.Fatal(err)
+		}
+		r := records(t, fs)["u-1-APPEND"]
+		if r.Base != 1 || r.End == nil || r.End.Latest != 3 || r.End.ReadTo != 3 || r.End.Base != 3 {
+			t.Errorf("%+v %+v", r, r.End)
+		}
+		if landed {
+			fs.Put(place.SnapshotFile(late.Next.ID), late.Next.Marshal())
+		}
+		other.put(oc, "other", 3, "o", 10)
+		fs.Remove(place.SnapshotFile(1), place.SnapshotFile(2), place.SnapshotFile(3))
+		later := env.Seeded(10, time.Unix(1_800_000_000, 0).UTC())
+		found, err := open(t, fs, place, later).committer().ResolveNamed(ctx, "u", 1, 0)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		if f := found[0]; landed && (f.Status != commitlog.Succeeded || f.Snapshot != 4) || !landed && (f.Status != commitlog.Failed || f.To != 4) {
+			t.Errorf("landed=%v: %+v", landed, f)
+		}
+	}
+}
+
 // interposed is an Env in whose first sleep others work.
 type interposed struct {
 	env.Env

@@ -101,7 +101,7 @@ func (c *Committer) keep(ctx context.Context, t *tries, landed *snapshot.Snapsho
 	default:
 		end.Status, end.Reason, end.Error = commitlog.Failed, tarnerr.KindOf(err).String(), err.Error()
 		if tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {
-			end.Status = commitlog.Unknown
+			end.Status, end.Latest, end.ReadTo = commitlog.Unknown, t.newest, t.readTo
 		}
 	}
 	switch {

@@ -11,7 +11,7 @@ import (
 // conflict ends the commit, unless a compaction alone is in the way and was undone.
 func (t *tries) fit(ctx context.Context, base *snapshot.Snapshot) (change, error) {
 	if !t.begun || idOf(base) < t.first { // after a rollback
-		t.first, t.begun = idOf(base), true
+		t.first, t.begun, t.readTo = idOf(base), true, 0
 	}
 	t.base = base
 	t.report.Base = idOf(base)

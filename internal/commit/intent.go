@@ -112,5 +112,5 @@ func (c *Committer) became(ctx context.Context, i *intent, latest *snapshot.Snap
 	if i.landed != nil {
 		return i.landed, nil
 	}
-	return search(ctx, c.snapshots, i.identity(), i.Base, latest)
+	return search(ctx, c.snapshots, i.identity(), i.SearchFrom(idOf(latest)), latest)
 }

@@ -71,7 +71,7 @@ func (c *Committer) ResolvePending(ctx context.Context, f commitlog.Found, grace
 	}
 	now := c.cfg.Env.Now()
 	r := Resolution{Record: f.Record, Status: commitlog.Unknown}
-	found, err := search(ctx, c.snapshots, identityOf(&f.Record), f.Base, latest)
+	found, err := search(ctx, c.snapshots, identityOf(&f.Record), f.SearchFrom(idOf(latest)), latest)
 	if err != nil { // a snapshot that has to be read cannot be
 		r.Missing = err
 		return r, nil

@@ -187,3 +187,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestSearchFrom(t *testing.T) {
+	r := record("u", 1)
+	r.Base = 3
+	for _, c := range []struct{ readTo, latest, want int64 }{
+		{0, 9, 3}, {5, 9, 5}, {9, 9, 9}, {2, 9, 3}, {5, 4, 3}, // rolled back since
+	} {
+		if got := r.Ended(End{Status: Unknown, ReadTo: c.readTo}); got.SearchFrom(c.latest) != c.want {
+			t.Errorf("read to %d, latest %d: %d, want %d", c.readTo, c.latest, got.SearchFrom(c.latest), c.want)
+		}
+	}
+	if got := r.SearchFrom(9); got != 3 {
+		t.Errorf("a bare intent is searched from %d on", got)
+	}
+}

@@ -55,6 +55,11 @@ type End struct {
 	Error    string `json:"error,omitempty"`
 	Snapshot int64  `json:"snapshot,omitempty"`     // that was made, 0 = none
 	Base     int64  `json:"baseSnapshot,omitempty"` // of the last try
+	// When Unknown: the newest snapshot that the writer has seen, and the last one up
+	// to which it has read all since the base of the first try and none is of this
+	// commit. 0 = none.
+	Latest int64 `json:"latestSnapshot,omitempty"`
+	ReadTo int64 `json:"readToSnapshot,omitempty"`
 	Evidence
 	// Resolved: a later process found out, and knows no more than the outcome.
 	Resolved bool `json:"resolved,omitempty"`
@@ -100,6 +105,16 @@ type Conflict struct {
 // Pending reports that the outcome is not known: the commit is at work, has died
 // or is in doubt.
 func (r *Record) Pending() bool { return r.End == nil || r.End.Status == Unknown }
+
+// SearchFrom is the snapshot after which one of this commit may lie, given the
+// newest that there is: those up to there need not be read again, and may have
+// expired. A table that was rolled back since is searched from the base on.
+func (r *Record) SearchFrom(latest int64) int64 {
+	if r.End == nil || r.End.ReadTo > latest {
+		return r.Base
+	}
+	return max(r.Base, r.End.ReadTo)
+}
 
 // Deltas are the names of the lists of its changes that were tried, which tell
 // batch commits of one user apart.
