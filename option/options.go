@@ -56,18 +56,17 @@ type Options struct {
 	ManifestFullThreshold int64
 	ManifestMergeMinCount int
 
-	CommitMaxRetries    int
-	CommitMinRetryWait  time.Duration
-	CommitMaxRetryWait  time.Duration
-	CommitTimeout       time.Duration // the longest interval when not set
-	ForceCreateSnapshot bool          // commit a snapshot even when nothing changed
-	IgnoreEmptyCommit   *bool         // nil when not set
-	CommitUserPrefix    string
-	DiscardDuplicates   bool   // leave out of an APPEND what the table has already
-	LastSafeSnapshot    *int64 // strict mode; nil when not set
-	DynamicOverwrite    bool   // INSERT OVERWRITE replaces the partitions written to
-	OverwriteUpgrade    bool   // an overwrite moves its files to the highest level
-	DropDeletedStats    bool   // entries of deleted files have no value statistics
+	CommitMaxRetries   int
+	CommitMinRetryWait time.Duration
+	CommitMaxRetryWait time.Duration
+	CommitTimeout      time.Duration // the longest interval when not set
+	IgnoreEmptyCommit  *bool         // of batch writes; nil when not set
+	CommitUserPrefix   string
+	DiscardDuplicates  bool   // leave out of an APPEND what the table has already
+	LastSafeSnapshot   *int64 // strict mode; nil when not set
+	DynamicOverwrite   bool   // INSERT OVERWRITE replaces the partitions written to
+	OverwriteUpgrade   bool   // an overwrite moves its files to the highest level
+	DropDeletedStats   bool   // entries of deleted files have no value statistics
 
 	WriteBufferSize int64
 	WriteOnly       bool
@@ -166,7 +165,7 @@ func Parse(options map[string]string) (Options, error) {
 
 		CommitMaxRetries: r.int("commit.max-retries"), CommitMinRetryWait: r.duration("commit.min-retry-wait"),
 		CommitMaxRetryWait: r.duration("commit.max-retry-wait"), CommitTimeout: r.duration("commit.timeout"),
-		ForceCreateSnapshot: r.bool("commit.force-create-snapshot"), CommitUserPrefix: r.text("commit.user-prefix"),
+		CommitUserPrefix:  r.text("commit.user-prefix"),
 		DiscardDuplicates: r.bool("commit.discard-duplicate-files"), DynamicOverwrite: r.bool("dynamic-partition-overwrite"),
 		OverwriteUpgrade: r.bool("overwrite-upgrade"), DropDeletedStats: r.bool("manifest.delete-file-drop-stats"),
 

@@ -99,16 +99,11 @@ func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 }
 
 // commitsEmpty says whether a commit of nothing makes a snapshot. As in Java, one
-// of a stream does, so that its identifier is on record, and a batch does not,
-// unless the table's options say otherwise.
+// of a stream always does, so that its identifier is on record, and a batch when the
+// table's options say so.
 func (t *Table) commitsEmpty(identifier int64) bool {
-	switch {
-	case t.options.ForceCreateSnapshot:
-		return true
-	case t.options.IgnoreEmptyCommit != nil:
-		return !*t.options.IgnoreEmptyCommit
-	}
-	return identifier != table.BatchIdentifier
+	ignore := t.options.IgnoreEmptyCommit
+	return identifier != table.BatchIdentifier || ignore != nil && !*ignore
 }
 
 // FilterCommitted implements table.Table.

@@ -316,21 +316,28 @@ func TestSchemaOfASnapshot(t *testing.T) {
 func TestEmptyCommits(t *testing.T) {
 	f := newFixture(t)
 	tbl := f.open(f.create(appendSpec()))
-	w, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if r, err := w.Commit(f.ctx); err != nil || len(r.Snapshots) != 0 || r.Status != table.Succeeded {
-		t.Errorf("an empty batch makes no snapshot: %+v, %v", r, err)
-	}
-	s, err := tbl.NewStreamWrite(f.ctx, table.WriteOptions{User: "u"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if r, err := s.Commit(f.ctx, 1); err != nil || len(r.Snapshots) != 1 {
-		t.Errorf("an empty commit of a stream makes one: %+v, %v", r, err)
+	for ignore, snapshots := range map[string]int{"": 0, "true": 0, "false": 1} {
+		opts := table.WriteOptions{User: "u" + ignore}
+		if ignore != "" {
+			opts.Options = map[string]string{"snapshot.ignore-empty-commit": ignore}
+		}
+		w, err := tbl.NewBatchWrite(f.ctx, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if r, err := w.Commit(f.ctx); err != nil || len(r.Snapshots) != snapshots || r.Status != table.Succeeded {
+			t.Errorf("an empty batch, ignored %q: %+v, %v", ignore, r, err)
+		}
+		opts.User = "stream" + ignore
+		s, err := tbl.NewStreamWrite(f.ctx, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if r, err := s.Commit(f.ctx, 1); err != nil || len(r.Snapshots) != 1 {
+			t.Errorf("an empty commit of a stream, ignored %q, makes one: %+v, %v", ignore, r, err)
+		}
 	}
 }
 
