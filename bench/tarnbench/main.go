@@ -78,6 +78,7 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	runtime.GOMAXPROCS(min(threads, j.threads))
 	j.config.Workers = j.threads
+	j.config.Components.Allocator = tarn.RecycledMemory() // batches are summed and let go of
 	if j.config.Durability, err = fileio.ParseDurability(j.text("durability", "fsync")); err != nil {
 		return err
 	}

@@ -67,10 +67,39 @@ func spoil(b []byte) {
 // Recycled is mem for arrays that no caller of the library gets to see: where
 // mem is Go's memory, which nobody counts, freed buffers are used again.
 func Recycled(mem memory.Allocator) memory.Allocator {
-	if _, ok := mem.(*memory.GoAllocator); ok {
+	switch mem.(type) {
+	case *memory.GoAllocator, reused:
 		return recycled{}
 	}
 	return mem
+}
+
+// Reused is memory for arrays that callers see: what they have released is used
+// again. It comes cleared, but to those who ask for [Recycled] or [Unzeroed] memory.
+func Reused() memory.Allocator { return reused{} }
+
+type reused struct{ recycled }
+
+func (r reused) Allocate(size int) []byte {
+	if size < least {
+		return small.Allocate(size)
+	}
+	b := TakeBuffer(size)
+	clear(b)
+	return b
+}
+
+// small aligns what is not worth recycling.
+var small = memory.NewGoAllocator()
+
+func (r reused) Reallocate(size int, b []byte) []byte {
+	if size <= len(b) {
+		return b[:size]
+	}
+	out := r.Allocate(size)
+	copy(out, b)
+	r.Free(b)
+	return out
 }
 
 type recycled struct{}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
@@ -51,6 +52,39 @@ func TestRecycledGrowsAndKeeps(t *testing.T) {
 	counted := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	if Recycled(counted) != memory.Allocator(counted) {
 		t.Error("memory that is counted is not passed by")
+	}
+}
+
+// Memory that callers release comes cleared and aligned the next time, and stages
+// that write all of it get it as it is.
+func TestReusedComesCleared(t *testing.T) {
+	mem := Reused()
+	for range 3 {
+		for n := 1; n < 4<<20; n += 1 + n/2 {
+			b := mem.Allocate(n)
+			if len(b) != n || bytes.Count(b, []byte{0}) != n {
+				t.Fatalf("%d bytes: %d given, not all 0", n, len(b))
+			}
+			if at := uintptr(unsafe.Pointer(&b[0])); at%64 != 0 {
+				t.Fatalf("%d bytes lie at %x", n, at)
+			}
+			for i := range b {
+				b[i] = 7
+			}
+			grown := mem.Reallocate(n+n/2+1, b)
+			if bytes.Count(grown[:n], []byte{7}) != n || bytes.Count(grown[n:], []byte{0}) != len(grown)-n {
+				t.Fatalf("%d bytes: not as before, then 0", n)
+			}
+			short := mem.Reallocate(1, grown)
+			again := mem.Reallocate(n, short)
+			if n > 1 && (again[0] != 7 || again[1] != 0) {
+				t.Fatalf("%d bytes shrank and grew: %v", n, again[:2])
+			}
+			mem.Free(again)
+		}
+	}
+	if Recycled(mem) != memory.Allocator(recycled{}) || Unzeroed(mem) != memory.Allocator(recycled{}) {
+		t.Error("who writes all of it gets cleared memory")
 	}
 }
 

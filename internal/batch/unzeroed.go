@@ -13,8 +13,11 @@ import (
 // before anybody looks: where mem is Go's memory it comes as it is, not cleared
 // first, which is a twentieth of a scan. What counts on zeroes must write them.
 func Unzeroed(mem memory.Allocator) memory.Allocator {
-	if g, ok := mem.(*memory.GoAllocator); ok {
-		return unzeroed{g}
+	switch m := mem.(type) {
+	case *memory.GoAllocator:
+		return unzeroed{m}
+	case reused:
+		return m.recycled
 	}
 	return mem
 }

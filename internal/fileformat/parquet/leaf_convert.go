@@ -186,8 +186,11 @@ func int64Decoder(n *fileNode, want types.Type) (decoder, int, error) {
 func decimalConverter[P int32 | int64](n *fileNode, want types.Type) func([]decimal128.Num, []P) error {
 	if int(n.element.precision) <= want.Precision && n.element.precision > 0 {
 		return func(dst []decimal128.Num, src []P) error {
+			// A decimal128.Num is two words, the lower one first.
+			halves := valuesOf[int64](bytesOf(dst))
 			for i, v := range src {
-				dst[i] = decimal128.New(int64(v)>>63, uint64(v))
+				at := halves[2*i : 2*i+2 : 2*i+2]
+				at[0], at[1] = int64(v), int64(v)>>63
 			}
 			return nil
 		}
