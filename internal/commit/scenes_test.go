@@ -41,6 +41,7 @@ import (
 //	commit user=U id=N of=(NAME,…)       commits, with check, or
 //	       [overwrite=all|dynamic|DAY]   as an overwrite, while
 //	       [meanwhile=(U,N,NAME…)]       another commit lands before the publish
+//	rollback to=ID                       snapshots after it go, by hand
 //	rows, snapshots, index               what is there
 func TestScenes(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenes", func(t *testing.T, path string) {
@@ -112,6 +113,16 @@ func (w *world) do(d *datadriven.TestData) string {
 		return ""
 	case "commit":
 		return w.commit(d)
+	case "rollback":
+		to := int64(w.number(d, "to"))
+		for _, s := range snapshots(w.T, w.fs) {
+			if s.ID > to {
+				w.fs.Remove(place.SnapshotFile(s.ID))
+			}
+		}
+		w.fs.Put(place.LatestHint(), []byte(strconv.FormatInt(to, 10)))
+		w.tables, w.commits = map[string]*table{}, map[string]*commit.Committer{}
+		return ""
 	case "rows":
 		return strings.Join(rows(w.T, w.fs, place), " ") + "\n"
 	case "snapshots":
