@@ -288,11 +288,14 @@ func formatHolds(format string, t types.Type) error {
 		}
 	case "parquet":
 		if t.Root == types.Vector {
-			return refuse("Java Paimon 1.4 has VECTOR in Avro files only; ARRAY works in all formats.")
+			return refuse("Use file.format=avro: Java Paimon 1.4 has no VECTOR in Parquet. ARRAY works in all formats.")
 		}
 	case "orc":
-		if t.Root == types.Variant || t.Root == types.Vector {
+		switch t.Root {
+		case types.Variant:
 			return refuse("Use file.format=parquet.")
+		case types.Vector:
+			return refuse("Use file.format=avro.")
 		}
 	}
 	if t.Root == types.Geometry || t.Root == types.Geography {

@@ -178,7 +178,7 @@ def _value(v, t):
         return _days(day) * 86_400 * unit + _ticks(clock_text, unit)
     if pa.types.is_map(t):
         return [(_value(k, t.key_type), _value(x, t.item_type)) for k, x in v]
-    if pa.types.is_list(t):
+    if pa.types.is_list(t) or pa.types.is_fixed_size_list(t):
         return [_value(x, t.value_type) for x in v]
     if pa.types.is_struct(t):
         if is_variant_struct(t):

@@ -94,7 +94,7 @@ def parse_type(text):
 
 def _type(s):
     """Returns the type at the start of s in the form of schema files, and what follows it."""
-    head = re.match(r"(ARRAY|MULTISET|MAP|ROW)\s*<", s, re.IGNORECASE)
+    head = re.match(r"(ARRAY|MULTISET|MAP|VECTOR|ROW)\s*<", s, re.IGNORECASE)
     if head is None:
         end = re.match(r"(?:\([^)]*\)|[^,>(])*", s).end()
         return s[:end].strip(), s[end:].lstrip()
@@ -115,6 +115,9 @@ def _type(s):
         form["value"], rest = _type(rest.removeprefix(",").lstrip())
     else:
         form["element"], rest = _type(rest)
+        if name == "VECTOR":
+            length = re.match(r",\s*(\d+)\s*", rest)
+            form["length"], rest = int(length[1]), rest[length.end():]
     if not rest.startswith(">"):
         raise ValueError(f"expected > at {rest} in type {s}")
     rest = rest[1:]

@@ -40,6 +40,10 @@ final class TypeText {
             DataType key = type();
             need(",");
             type = DataTypes.MAP(key, type());
+        } else if (take("VECTOR<")) {
+            DataType element = type();
+            need(",");
+            type = DataTypes.VECTOR(number(), element);
         } else if (take("ROW<")) {
             type = row();
         } else {
@@ -51,6 +55,15 @@ final class TypeText {
         }
         blanks();
         return type;
+    }
+
+    private int number() {
+        blanks();
+        int begin = at;
+        while (at < text.length() && Character.isDigit(text.charAt(at))) {
+            at++;
+        }
+        return Integer.parseInt(text.substring(begin, at));
     }
 
     private DataType row() {

@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.BinaryVector;
 import org.apache.paimon.data.Blob;
 import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericArray;
@@ -29,6 +30,7 @@ import org.apache.paimon.types.MapType;
 import org.apache.paimon.types.MultisetType;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
+import org.apache.paimon.types.VectorType;
 
 /** Canonical JSON values as Paimon's values: the other direction of {@link Canonical}. */
 final class Values {
@@ -75,7 +77,7 @@ final class Values {
             case MULTISET -> map(n, ((MultisetType) t).getElementType(), new IntType());
             case MAP -> map(n, ((MapType) t).getKeyType(), ((MapType) t).getValueType());
             case ROW -> struct(n, ((RowType) t).getFields());
-            case VECTOR -> throw new UnsupportedOperationException("writing a VECTOR");
+            case VECTOR -> BinaryVector.fromInternalArray(array(n, ((VectorType) t).getElementType()), ((VectorType) t).getElementType());
         };
     }
 
