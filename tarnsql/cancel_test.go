@@ -109,9 +109,12 @@ func TestCancelLeavesNothing(t *testing.T) {
 	}
 	before, used := len(goroutines()), w.mem.CurrentAlloc()
 	r := rand.New(rand.NewPCG(3, 4))
-	cancelled, done := map[string]int{}, 0
+	cancelled, total, done := map[string]int{}, 0, 0
 	snapshots := w.latest("big") + w.latest("heap")
-	for i := range 100 {
+	for i := 0; total < 100; i++ {
+		if i == 1000 {
+			t.Fatalf("of %d queries only %d could be cancelled: %v", i, total, cancelled)
+		}
 		sql := queries[i%len(queries)]
 		ctx := cancelAfter(r.IntN(asked[i%len(queries)]))
 		if strings.Contains(sql, "range(") { // no table asks the context here: end it from beside
@@ -122,6 +125,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 		switch {
 		case errors.Is(err, context.Canceled):
 			cancelled[sql]++
+			total++
 			if strings.HasPrefix(sql, "INSERT") != strings.Contains(err.Error(), "Nothing of this INSERT was committed.") {
 				t.Errorf("%s: %v", sql, err)
 			}
@@ -135,7 +139,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 		t.Errorf("%d snapshots, %d INSERTs ended well, %d snapshots before", now, done, snapshots)
 	}
 	for _, sql := range queries {
-		if cancelled[sql] < 2 {
+		if cancelled[sql] < 5 {
 			t.Errorf("only %d times cancelled: %s", cancelled[sql], sql)
 		}
 	}
