@@ -52,7 +52,8 @@ var aggregated = []struct {
 // A table with every aggregate function is written in several commits by Java and by
 // Tarn: each snapshot is read by both alike, also after either has compacted it.
 func TestEveryAggregate(t *testing.T) {
-	java, _ := implementations(t)
+	t.Parallel()
+	java := judges.of(t)
 	pools := sketchPools(t, java)
 	for name, options := range map[string]map[string]string{
 		"level 0":   {"bucket": "1", "write-only": "true"},

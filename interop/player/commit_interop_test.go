@@ -38,7 +38,8 @@ type twins struct {
 // Java's messages with compactions, changelog files, hash indexes and deletion
 // vectors make the same snapshots, rows and changes whoever commits them.
 func TestCommitsLikeJava(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	const key = `"columns":[["p","STRING"],["k","INT"],["v","STRING"]],"primary_keys":["p","k"],"partition_keys":["p"]`
 	// What each of them must have, so that the test tests it.
 	needs := map[string]string{
@@ -223,7 +224,8 @@ func (tw *twins) messages(id int64, rows ...[]any) (out []*commitmsg.Message) {
 // A deletion of Tarn's rolls a compaction of Java's back; Java reads every
 // snapshot, compacts again and writes on (P17, scene 6).
 func TestJavaCompactionRolledBack(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	tw := &twins{T: t, judge: j, warehouse: t.TempDir(), created: `"columns":[["k","INT"],["v","STRING"]],"options":{"bucket":"-1","compaction.min.file-num":"2"}`}
 	tw.create()
 	ctx := t.Context()
@@ -274,7 +276,8 @@ func TestJavaCompactionRolledBack(t *testing.T) {
 // Of two compactions of one bucket the second finds its files gone, whoever
 // commits it (P17, scene 2).
 func TestCompactionsMeetJava(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	tw := &twins{T: t, judge: j, warehouse: t.TempDir(), created: `"columns":[["k","INT"],["v","STRING"]],"primary_keys":["k"],"options":{"bucket":"1","num-sorted-run.compaction-trigger":"2"}`}
 	tw.create()
 	ctx := t.Context()

@@ -18,11 +18,8 @@ import (
 // for fifty rounds, minor and in full: after each round both read the rows of the
 // model.
 func TestCompactionsTakeTurns(t *testing.T) {
-	j, err := interop.StartJudge(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { j.Close() })
+	t.Parallel()
+	j := judges.of(t)
 	q := interop.Query{Warehouse: t.TempDir(), Table: "db.t"}
 	play := func(java bool, op string) {
 		t.Helper()

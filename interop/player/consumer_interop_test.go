@@ -14,7 +14,8 @@ import (
 
 // A consumer that one side has noted is one of the other's, too.
 func TestConsumersAreShared(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	dir := t.TempDir()
 	if err := replay(t.Context(), dir, parse(t,
 		`{"op":"create_table","columns":[["k","INT"],["v","STRING"]],"primary_keys":["k"],"options":{"bucket":"1"}}`,

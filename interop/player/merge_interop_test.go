@@ -17,17 +17,6 @@ import (
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-// newJudge starts the judge of a test and its parts.
-func newJudge(t *testing.T) *interop.Judge {
-	t.Helper()
-	j, err := interop.StartJudge(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { j.Close() })
-	return j
-}
-
 // alike compares what Java reads of either table, and what Tarn reads of both.
 func (p *siblings) alike(what string) []string {
 	p.Helper()
@@ -67,7 +56,8 @@ func create(columns, options map[string]string) string {
 // Where rows are looked up a row that is alone is folded: the tables and their
 // changelogs are those of Java.
 func TestLoneRowsOfLookups(t *testing.T) {
-	j := newJudge(t)
+	t.Parallel()
+	j := judges.of(t)
 	for name, c := range map[string]struct {
 		columns, options map[string]string
 		ops              []string
@@ -115,7 +105,8 @@ func TestLoneRowsOfLookups(t *testing.T) {
 // fields are null in it: Java's compactions fail on columns of it that are NOT NULL, and
 // so do Tarn's. Where rows are not looked up both keep it as it is.
 func TestLoneRowsThatLeaveNothing(t *testing.T) {
-	j := newJudge(t)
+	t.Parallel()
+	j := judges.of(t)
 	for producer, fails := range map[string]bool{"lookup": true, "full-compaction": false, "none": false} {
 		t.Run(producer, func(t *testing.T) {
 			p := newSiblings(t, j)
@@ -146,7 +137,8 @@ func TestLoneRowsThatLeaveNothing(t *testing.T) {
 // A file without deletes that goes straight to the highest level Java moves as it
 // is: its table has another row than its changelog. Tarn's has what both tell.
 func TestLookupsThatJavaMoves(t *testing.T) {
-	p := newSiblings(t, newJudge(t))
+	t.Parallel()
+	p := newSiblings(t, judges.of(t))
 	ops := create(map[string]string{"k": "INT", "b": "ARRAY<INT>"}, map[string]string{
 		"merge-engine": "aggregation", "fields.b.aggregate-function": "collect", "fields.b.distinct": "true", "changelog-producer": "lookup",
 	}) + `,{"op":"write","rows":[["+I",[1,1],1]]}`
@@ -170,7 +162,8 @@ func TestLookupsThatJavaMoves(t *testing.T) {
 // in the same order leave one row or another, as they happen to be flushed. Tarn
 // gives one answer: what Java gives for rows that come one by one.
 func TestBufferOrderOfJava(t *testing.T) {
-	j := newJudge(t)
+	t.Parallel()
+	j := judges.of(t)
 	for name, c := range map[string]struct {
 		typ   string
 		order string
@@ -212,7 +205,8 @@ func TestBufferOrderOfJava(t *testing.T) {
 
 // Rows expire in compactions of either as in those of the other, and never in reads.
 func TestRowsExpireAsInJava(t *testing.T) {
-	j := newJudge(t)
+	t.Parallel()
+	j := judges.of(t)
 	for typ, times := range map[string][3]string{ // 1970, 2000 or a little later, 2037
 		"INT":                               {"7", "946684800", "2114380800"},
 		"BIGINT":                            {"7", "1009843200000", "2114380800000"},

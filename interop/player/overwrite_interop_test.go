@@ -161,7 +161,8 @@ const (
 // Overwriting, dropping partitions and truncating leave the table as Java leaves
 // it, to every field of the snapshot.
 func TestOverwritesLikeJava(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	rows := func(v string, keys ...int) string {
 		var out []string
 		for _, k := range keys {
@@ -217,7 +218,8 @@ func TestOverwritesLikeJava(t *testing.T) {
 // Java and Tarn overwrite, drop and truncate what the other wrote, by turns, and
 // read the same after each.
 func TestOverwritesTakeTurns(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	for name, create := range map[string]string{
 		"append": parted, "key": keyed + `,"options":{"bucket":"2"}`,
 	} {
@@ -269,7 +271,8 @@ func TestOverwritesTakeTurns(t *testing.T) {
 
 // What Java prepared and nobody commits, Tarn takes away, and nothing else.
 func TestJavaMessagesAborted(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	for name, create := range map[string]string{"append": parted, "key": keyed + `,"options":{"bucket":"1","num-sorted-run.compaction-trigger":"2"}`} {
 		p := newSiblings(t, j)
 		p.java(p.ours, `{"op":"create_table",`+create+`},

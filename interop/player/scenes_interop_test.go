@@ -182,11 +182,8 @@ func (s *scene) kinds() string {
 
 // What compactions of Tarn's and of Java's do to each other.
 func TestCompactionsOfBoth(t *testing.T) {
-	j, err := interop.StartJudge(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { j.Close() })
+	t.Parallel()
+	j := judges.of(t)
 	t.Run("jobs meet", func(t *testing.T) { jobsMeet(t, j) })
 	t.Run("outputs overlap", func(t *testing.T) { outputsOverlap(t, j) })
 }

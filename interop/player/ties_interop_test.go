@@ -19,7 +19,8 @@ import (
 // snapshot: Java reads the one that Tarn reads, on whatever levels they lie (apache/paimon
 // #5631), before a compaction and after.
 func TestEqualSequenceNumbersReadAlike(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	for writers := 2; writers <= 3; writers++ {
 		for compacted := range writers { // how many are on the highest level when the others come
 			t.Run(fmt.Sprintf("%d of %d", compacted, writers), func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 // numbers, which stay with their rows, are dense and never given twice. (In Parquet:
 // Java 1.4.2 cannot read $row_tracking of its own Avro files.)
 func TestRowIDsTakeTurns(t *testing.T) {
+	t.Parallel()
 	j, p := implementations(t)
 	q := interop.Query{Warehouse: t.TempDir(), Table: "db.t"}
 	play := func(by implementation, op string) {
@@ -171,7 +172,8 @@ func named(lines []string, warehouse string) []string {
 // A filter, also one on ids and numbers, finds the same rows with the same ids in what
 // Java and Tarn have written, whatever it lets them skip.
 func TestFiltersOnRowIDs(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	q := interop.Query{Warehouse: t.TempDir(), Table: "db.t"}
 	var rows []string
 	for i := range 300 {

@@ -36,7 +36,8 @@ func (s *shared) both(when string) {
 // Messages that one side wrote are committed by the other, and splits that one
 // planned are read by the other: both travel in Java's bytes.
 func TestMessagesAndSplitsTravel(t *testing.T) {
-	j, _ := implementations(t)
+	t.Parallel()
+	j := judges.of(t)
 	for shape, create := range map[string]string{
 		"append": `{"op":"create_table","columns":[["p","STRING"],["k","INT"],["v","DOUBLE"]],"partition_keys":["p"]}`,
 		"key": `{"op":"create_table","columns":[["p","STRING"],["k","INT"],["v","DOUBLE"]],"partition_keys":["p"],
