@@ -81,21 +81,6 @@ func open(ctx context.Context, warehouse, name string, use func(table.Table) err
 	return use(t)
 }
 
-func implementations(t *testing.T) (*interop.Judge, *interop.Python) {
-	t.Helper()
-	j, err := interop.StartJudge(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { j.Close() })
-	p, err := interop.StartPython(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	return j, p
-}
-
 func read(t *testing.T, i implementation, q interop.Query) []string {
 	t.Helper()
 	rows, err := i.Read(t.Context(), q)
@@ -152,6 +137,7 @@ var shapes = map[string]map[string]any{
 // Every type in every shape of table, from each writer to each reader; those that
 // differ from others in their files alone in two shapes.
 func TestTypesGoRound(t *testing.T) {
+	t.Parallel()
 	j, p := implementations(t)
 	java := map[string]implementation{"tarn": itself{}, "judge": j}
 	everyone := map[string]implementation{"tarn": itself{}, "judge": j, "pypaimon": p}
