@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/tarnlake/tarn/internal/batch"
@@ -144,13 +145,14 @@ type importRun struct {
 	rejects *rejects // nil: the first bad row ends the import
 	rows    int64    // since the last commit
 	commits int
-	since   time.Time // of the last commit, or the start
+	since   time.Time                // of the last commit, or the start
+	bar     *progressbar.ProgressBar // of the file at hand, or nil
 }
 
 func (a *app) runImport(ctx context.Context, t table.Table, files []string, fl importFlags) (err error) {
 	run := &importRun{app: a, table: t, flags: fl, since: time.Now()}
 	if fl.rejectFile != "" {
-		run.rejects = &rejects{name: fl.rejectFile, most: fl.maxRejects, told: a.errOut}
+		run.rejects = &rejects{name: fl.rejectFile, most: fl.maxRejects, told: run.beside(a.errOut)}
 		run.flags.text.Reject = run.rejects.add
 		defer func() {
 			if closeErr := run.rejects.Close(); err == nil {
@@ -294,8 +296,9 @@ func (r *importRun) commit(ctx context.Context) error {
 	report, err := r.writer.commit(ctx)
 	rows, took := r.rows, time.Since(r.since)
 	r.rows, r.since = 0, time.Now()
+	out := r.beside(r.out)
 	if report != nil && r.flags.report {
-		if encErr := json.NewEncoder(r.out).Encode(report); encErr != nil && err == nil {
+		if encErr := json.NewEncoder(out).Encode(report); encErr != nil && err == nil {
 			return outErr(encErr)
 		}
 	}
@@ -308,15 +311,15 @@ func (r *importRun) commit(ctx context.Context) error {
 	}
 	switch {
 	case report.Already:
-		fmt.Fprintf(r.out, "already committed: user %s, identifier %d\n", report.User, report.Identifier)
+		fmt.Fprintf(out, "already committed: user %s, identifier %d\n", report.User, report.Identifier)
 	case len(report.Snapshots) == 0:
-		fmt.Fprintln(r.out, "nothing to commit")
+		fmt.Fprintln(out, "nothing to commit")
 	default:
 		replaced := ""
 		if r.flags.replaced != nil {
 			replaced = " in place of " + count(int64(report.FilesGone), "file")
 		}
-		fmt.Fprintf(r.out, "committed %s%s as %s in %.3f s\n", count(rows, "row"), replaced,
+		fmt.Fprintf(out, "committed %s%s as %s in %.3f s\n", count(rows, "row"), replaced,
 			snapshotNames(report.Snapshots), took.Seconds())
 	}
 	return nil

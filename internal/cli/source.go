@@ -109,8 +109,26 @@ func (r *importRun) progress(size int64, name string, opts ...progressbar.Option
 	if !ok || !term.IsTerminal(int(watcher.Fd())) {
 		return nil
 	}
-	return progressbar.NewOptions64(size, append(opts, progressbar.OptionSetWriter(watcher),
-		progressbar.OptionSetDescription(name), progressbar.OptionClearOnFinish())...)
+	r.bar = progressbar.NewOptions64(size, append(opts, progressbar.OptionSetWriter(watcher),
+		progressbar.OptionSetDescription(filepath.Base(name)),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetSpinnerChangeInterval(0))...) // nobody draws it beside us
+	return r.bar
+}
+
+// beside is a writer for lines beside the progress bar, which gives them its line
+// and is drawn anew below.
+func (r *importRun) beside(w io.Writer) io.Writer { return besideBar{r, w} }
+
+type besideBar struct {
+	run *importRun
+	w   io.Writer
+}
+
+func (b besideBar) Write(p []byte) (int, error) {
+	if b.run.bar != nil {
+		_ = b.run.bar.Clear() // a terminal that cannot be written to harms nothing
+	}
+	return b.w.Write(p)
 }
 
 // counted moves a progress bar by the rows that are read.
@@ -125,6 +143,11 @@ func (c *counted) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		_ = c.bar.Add64(rec.NumRows()) // a bar that cannot be drawn harms nothing
 	}
 	return rec, err
+}
+
+func (c *counted) Close() error {
+	_ = c.bar.Finish()
+	return c.Reader.Close()
 }
 
 func (r *importRun) openParquet(ctx context.Context, name string, fields []types.Field) (batch.Reader, error) {
