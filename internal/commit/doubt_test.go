@@ -165,6 +165,27 @@ func TestDoubtOverExpiredSnapshots(t *testing.T) {
 	if !strings.Contains(err.Error(), "u-1-append.json") && !strings.Contains(err.Error(), "identifier=1") {
 		t.Errorf("the error does not say which commit: %v", err)
 	}
+	// Its files stay, those of the data and those of its tries, and neither this
+	// process nor another may abort it.
+	faulty.SetPlan(faultio.None())
+	paths := fs.Paths()
+	lists := 0
+	for _, p := range paths {
+		if strings.Contains(p, "/manifest/manifest-list-") {
+			lists++
+		}
+	}
+	if !slices.ContainsFunc(paths, func(p string) bool { return strings.HasSuffix(p, messages[0].NewFiles[0].FileName) }) || lists < 2*4 { // three snapshots and the try
+		t.Errorf("files %v", paths)
+	}
+	for _, who := range []*commit.Committer{c, open(t, fs, place, seeded(10)).committer()} {
+		if err := who.AbortMessages(ctx, messages); tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {
+			t.Errorf("aborting messages in doubt: %v", err)
+		}
+		if !slices.Equal(paths, fs.Paths()) {
+			t.Errorf("something was deleted: %v", fs.Paths())
+		}
+	}
 }
 
 // A commit in doubt leaves word of the newest snapshot that it has seen and of those
