@@ -60,10 +60,26 @@ func Gather(mem memory.Allocator, schema *arrow.Schema, sources []arrow.RecordBa
 // GatherColumn gathers rows of one column, as Gather does for each of a batch.
 // Sources that no ref names may be nil. The caller releases the result.
 func GatherColumn(mem memory.Allocator, dt arrow.DataType, sources []arrow.Array, refs []Ref) (arrow.Array, error) {
+	return gatherColumn(mem, dt, sources, refs, false)
+}
+
+// GatherValid gathers rows of one column none of which is null, and does not look for
+// nulls among them.
+func GatherValid(mem memory.Allocator, dt arrow.DataType, sources []arrow.Array, refs []Ref) (arrow.Array, error) {
+	return gatherColumn(mem, dt, sources, refs, true)
+}
+
+func gatherColumn(mem memory.Allocator, dt arrow.DataType, sources []arrow.Array, refs []Ref, valid bool) (arrow.Array, error) {
 	data := make([]arrow.ArrayData, len(sources))
 	for i, s := range sources {
-		if s != nil {
-			data[i] = s.Data()
+		if s == nil {
+			continue
+		}
+		data[i] = s.Data()
+		if d := data[i]; valid && d.NullN() > 0 {
+			buffers := append([]*memory.Buffer{nil}, d.Buffers()[1:]...)
+			data[i] = array.NewData(d.DataType(), d.Len(), buffers, d.Children(), 0, d.Offset())
+			defer data[i].Release()
 		}
 	}
 	out, err := gather(mem, dt, data, refs)

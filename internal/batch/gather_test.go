@@ -192,6 +192,39 @@ func TestGatherSelectsColumnsAndSkipsUnusedSources(t *testing.T) {
 	}
 }
 
+// Rows that are known to have no null are what they are when nulls are looked for.
+func TestGatherValid(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	src := makeBatch(mem, allColumns(), 40, 3)
+	defer src.Release()
+	for i, field := range allColumns().Fields() {
+		whole := src.Column(i)
+		part := array.NewSlice(whole, 1, 40)
+		var refs []Ref
+		for r := 38; r >= 0; r-- {
+			if part.IsValid(r) {
+				refs = append(refs, NewRef(1, r))
+			}
+		}
+		sources := []arrow.Array{nil, part}
+		want, err := GatherColumn(mem, field.Type, sources, refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := GatherValid(mem, field.Type, sources, refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !array.Equal(got, want) || got.NullN() != want.NullN() {
+			t.Errorf("column of %s is %v, want %v", field.Type, got, want)
+		}
+		got.Release()
+		want.Release()
+		part.Release()
+	}
+}
+
 func TestFilterCopiesOnlyWhenRowsLieApart(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)

@@ -66,7 +66,7 @@ func (f *Folder) groupsFor(r *rule, column int) *aggregate.Groups {
 	}
 	s.made = !f.b.removesByGroup()
 	g := &s.g
-	g.Refs, g.Ends, g.Kinds, g.Reversed = g.Refs[:0], g.Ends[:0], nil, nil
+	g.Reset()
 	s.kinds, s.reversed = s.kinds[:0], s.reversed[:0]
 	if f.roster.adds && r.class == ofRow {
 		for _, k := range f.roster.folded {

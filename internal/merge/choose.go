@@ -100,6 +100,7 @@ func (f *Folder) choose(r *rule) *chosen {
 		c.begin(&f.roster)
 		if plain {
 			f.lastNonNull(c.refs)
+			c.valid = f.beginsValid()
 		} else {
 			f.chooseNonNull(c, f.says(r))
 		}
@@ -146,6 +147,17 @@ func (f *Folder) lastNonNull(refs []batch.Ref) {
 		ref := &refs[keys[j]]
 		*ref ^= (*ref ^ r) & -batch.Ref(f.has(r))
 	}
+}
+
+// beginsValid reports that no key can begin with a null of the column: what lies
+// above all keys there are mostly has values only.
+func (f *Folder) beginsValid() bool {
+	for _, s := range f.roster.sources() {
+		if a := f.arrays[s]; a != nil && a.NullN() > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // chooseAny takes the last row that says something, null or not.

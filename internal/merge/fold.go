@@ -213,12 +213,13 @@ func (f *Folder) kinds() arrow.Array {
 type chosen struct {
 	refs  []batch.Ref
 	nulls bool // some name the source behind the last one, which holds a null
+	valid bool // none is null
 	made  bool
 }
 
 // begin chooses the oldest row of each key, whether it comes out or not.
 func (c *chosen) begin(from *roster) {
-	c.refs, c.nulls = append(c.refs[:0], from.first...), false
+	c.refs, c.nulls, c.valid = append(c.refs[:0], from.first...), false, false
 }
 
 // finish leaves out what was chosen for keys of which nothing comes out.
@@ -265,6 +266,9 @@ func (f *Folder) gather(dt arrow.DataType, c *chosen, extra arrow.Array) (arrow.
 	}
 	if extra != nil {
 		arrays = append(arrays, extra)
+	}
+	if c.valid {
+		return batch.GatherValid(f.cfg.Mem, dt, arrays, c.refs)
 	}
 	return batch.GatherColumn(f.cfg.Mem, dt, arrays, c.refs)
 }

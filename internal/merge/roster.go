@@ -12,6 +12,7 @@ type roster struct {
 	first  []batch.Ref // of each key: its oldest row
 	folded []int32     // keys that are folded, ascending
 	adds   bool        // no row is a -U or -D
+	begun  []int       // the sources of first, nil when they were not looked for
 
 	// later are the rows of folded keys behind the oldest ones, in their order.
 	later struct {
@@ -24,7 +25,7 @@ type roster struct {
 func (c *roster) assign(rows *Rows, foldLone bool) {
 	n := len(rows.Ends)
 	c.first, c.folded = sizedTo(c.first, n), sizedTo(c.folded, n)
-	c.adds = !retracts(rows.Kinds)
+	c.adds, c.begun = !retracts(rows.Kinds), c.begun[:0]
 	// How many rows a key has is a matter of chance: it is written, then kept or not.
 	from, folded := 0, 0
 	for k, end := range rows.Ends {
@@ -53,4 +54,19 @@ func (c *roster) assign(rows *Rows, foldLone bool) {
 		}
 		slices.Sort(c.folded)
 	}
+}
+
+// sources are those that have the oldest row of a key.
+func (c *roster) sources() []int {
+	if len(c.begun) == 0 {
+		for i, last := 0, -1; i < len(c.first); i++ {
+			if s := c.first[i].Source(); s != last {
+				last = s
+				if !slices.Contains(c.begun, s) {
+					c.begun = append(c.begun, s)
+				}
+			}
+		}
+	}
+	return c.begun
 }

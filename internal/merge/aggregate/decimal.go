@@ -36,6 +36,27 @@ func plus(f *column, a, b decimal128.Num) (decimal128.Num, bool) {
 	return kept(f, v, (a.HighBits() < 0) == (b.HighBits() < 0) && negative != (a.HighBits() < 0))
 }
 
+// sums adds up values of up to 18 digits while they stay in 64 bits.
+func sums(f *column, vals [][]decimal128.Num, a *apart, out []decimal128.Num) bool {
+	if !f.t.Compact() {
+		return false
+	}
+	beyond := int64(0) // bits above 64 of anything
+	for i, r := range a.first {
+		v := vals[r>>32][uint32(r)]
+		beyond |= v.HighBits() ^ int64(v.LowBits())>>63
+		out[i] = v
+	}
+	for j, r := range a.later {
+		at, v := &out[a.of[j]], vals[r>>32][uint32(r)]
+		low, carry := bits.Add64(at.LowBits(), v.LowBits(), 0)
+		high := at.HighBits() + v.HighBits() + int64(carry)
+		beyond |= high ^ int64(low)>>63 | v.HighBits() ^ int64(v.LowBits())>>63
+		*at = decimal128.New(high, low)
+	}
+	return beyond == 0
+}
+
 func minus(f *column, a, b decimal128.Num) (decimal128.Num, bool, error) {
 	v := a.Sub(b)
 	negative := v.HighBits() < 0

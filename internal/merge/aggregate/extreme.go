@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
@@ -19,83 +18,113 @@ func (f *chooser) quickExtremes(sources []arrow.Array, g *Groups, n nulls, out [
 	if !ok {
 		return false
 	}
-	if cap(g.order) < len(g.Refs) {
-		g.order = make([]uint64, len(g.Refs), len(g.Refs)+len(g.Refs)/4)
+	a := g.apart()
+	if a == nil {
+		return false
 	}
-	g.order = g.order[:len(g.Refs)]
+	a.top, a.order = sized(a.top, len(a.first)), sized(a.order, len(a.later))
+	var less func(a, b batch.Ref) bool
 	switch f.t.Root {
 	case types.TinyInt:
-		orderNumbers[int8](sources, g)
+		orderNumbers[int8](sources, a)
 	case types.SmallInt:
-		orderNumbers[int16](sources, g)
+		orderNumbers[int16](sources, a)
 	case types.Int:
-		orderNumbers[int32](sources, g)
+		orderNumbers[int32](sources, a)
 	case types.BigInt:
-		orderNumbers[int64](sources, g)
+		orderNumbers[int64](sources, a)
 	case types.Date:
-		orderNumbers[arrow.Date32](sources, g)
+		orderNumbers[arrow.Date32](sources, a)
 	case types.Time:
-		orderNumbers[arrow.Time32](sources, g)
+		orderNumbers[arrow.Time32](sources, a)
 	case types.Timestamp, types.TimestampLTZ:
-		orderNumbers[arrow.Timestamp](sources, g)
+		orderNumbers[arrow.Timestamp](sources, a)
 	case types.Float:
-		orderFloats[float32](sources, g)
+		orderFloats[float32](sources, a)
 	case types.Double:
-		orderFloats[float64](sources, g)
+		orderFloats[float64](sources, a)
+	case types.Char, types.VarChar, types.Binary, types.VarBinary:
+		orderTexts(sources, a)
+		less = f.less(sources)
 	case types.Boolean:
 		if !e.truth {
 			return false
 		}
-		orderBools(sources, g)
-	case types.Char, types.VarChar, types.Binary, types.VarBinary:
-		texts := bytesOf(sources)
-		for i, r := range g.Refs {
-			g.order[i] = head(texts.at(r))
-		}
-		g.extremeTexts(f.less(sources), n, e.larger, out)
-		return true
+		orderBools(sources, a)
 	default:
 		return false
 	}
-	if n == nil {
-		g.extremes(e.larger, out)
+	// Of equal values the largest keeps the first one, the smallest the last.
+	flip := uint64(1)
+	if e.larger {
+		flip = 0
+	}
+	if n == nil && less == nil {
+		a.extremes(flip, out)
 	} else {
-		g.extremeValues(n, e.larger, out)
+		a.extremeValues(n, flip, less, out)
 	}
 	return true
+}
+
+func sized(s []uint64, n int) []uint64 {
+	if cap(s) < n {
+		return make([]uint64, n, n+n/4)
+	}
+	return s[:n]
 }
 
 // orderNumbers makes of whole numbers numbers without sign.
 func orderNumbers[T interface {
 	arrow.FixedWidthType
 	~int8 | ~int16 | ~int32 | ~int64
-}](sources []arrow.Array, g *Groups) {
+}](sources []arrow.Array, a *apart) {
 	vals := valuesOf[T](sources)
-	for i, r := range g.Refs {
-		g.order[i] = uint64(int64(vals[r>>32][uint32(r)])) ^ 1<<63
+	for i, r := range a.first {
+		a.top[i] = uint64(int64(vals[r>>32][uint32(r)])) ^ 1<<63
+	}
+	for i, r := range a.later {
+		a.order[i] = uint64(int64(vals[r>>32][uint32(r)])) ^ 1<<63
 	}
 }
 
 // orderFloats makes of floats numbers in the order of [types.CompareDouble].
-func orderFloats[T float32 | float64](sources []arrow.Array, g *Groups) {
+func orderFloats[T float32 | float64](sources []arrow.Array, a *apart) {
 	vals := valuesOf[T](sources)
-	for i, r := range g.Refs {
-		v := float64(vals[r>>32][uint32(r)])
-		b := math.Float64bits(v)
-		b ^= uint64(int64(b)>>63) | 1<<63
-		if v != v {
-			b = math.MaxUint64
-		}
-		g.order[i] = b
+	for i, r := range a.first {
+		a.top[i] = normal(float64(vals[r>>32][uint32(r)]))
+	}
+	for i, r := range a.later {
+		a.order[i] = normal(float64(vals[r>>32][uint32(r)]))
 	}
 }
 
-func orderBools(sources []arrow.Array, g *Groups) {
-	for i, r := range g.Refs {
-		g.order[i] = 0
-		if sources[r>>32].(*array.Boolean).Value(int(uint32(r))) {
-			g.order[i] = 1
-		}
+func normal(v float64) uint64 {
+	if v != v {
+		return math.MaxUint64
+	}
+	b := math.Float64bits(v)
+	return b ^ (uint64(int64(b)>>63) | 1<<63)
+}
+
+func orderBools(sources []arrow.Array, a *apart) {
+	vals := truths(sources)
+	for i, r := range a.first {
+		a.top[i] = vals.bit(r)
+	}
+	for i, r := range a.later {
+		a.order[i] = vals.bit(r)
+	}
+}
+
+// orderTexts makes numbers of the beginning of texts.
+func orderTexts(sources []arrow.Array, a *apart) {
+	vals := bytesOf(sources)
+	for i, r := range a.first {
+		a.top[i] = head(vals.at(r))
+	}
+	for i, r := range a.later {
+		a.order[i] = head(vals.at(r))
 	}
 }
 
@@ -111,81 +140,43 @@ func head(b []byte) uint64 {
 	return v
 }
 
-// flipOf turns "less" into "not less" for the smallest: of equal values the largest
-// keeps the first one, the smallest the last.
-func flipOf(larger bool) uint64 {
-	if larger {
-		return 0
-	}
-	return 1
-}
-
 // extremes chooses among values none of which is null, without branches: which is
-// larger is a matter of chance.
-func (g *Groups) extremes(larger bool, out []batch.Ref) {
-	flip, from := flipOf(larger), 0
-	for i, end := range g.Ends {
-		if from == end {
-			out[i] = none
-			continue
-		}
-		refs, order := g.Refs[from:end], g.order[from:end]
-		best, top := refs[0], order[0]
-		for j := 1; j < len(refs) && j < len(order); j++ {
-			_, less := bits.Sub64(top, order[j], 0)
-			take := -(less ^ flip)
-			top ^= (top ^ order[j]) & take
-			best ^= (best ^ refs[j]) & batch.Ref(take)
-		}
-		out[i], from = best, end
+// larger is a matter of chance. flip turns "less" into "not less".
+func (a *apart) extremes(flip uint64, out []batch.Ref) {
+	copy(out, a.first)
+	for j, r := range a.later {
+		i := a.of[j]
+		top, v := a.top[i], a.order[j]
+		_, less := bits.Sub64(top, v, 0)
+		take := -(less ^ flip)
+		a.top[i] = top ^ (top^v)&take
+		out[i] ^= (out[i] ^ r) & batch.Ref(take)
 	}
 }
 
-// extremeValues chooses among values of which some are null.
-func (g *Groups) extremeValues(n nulls, larger bool, out []batch.Ref) {
-	flip, from := flipOf(larger), 0
-	for i, end := range g.Ends {
-		best, top := none, uint64(0)
-		for j := from; j < end; j++ {
-			r := g.Refs[j]
-			if n.at(r) {
-				continue
-			}
-			if _, less := bits.Sub64(top, g.order[j], 0); less^flip == 1 || best == none {
-				best, top = r, g.order[j]
-			}
+// extremeValues chooses among values of which some may be null. Where numbers are
+// equal, less tells, if there is one.
+func (a *apart) extremeValues(n nulls, flip uint64, less func(a, b batch.Ref) bool, out []batch.Ref) {
+	copy(out, a.first)
+	if n != nil {
+		for i, r := range a.first {
+			out[i] |= batch.Ref(n.bit(r)) - 1 // none for a null
 		}
-		out[i], from = best, end
 	}
-}
-
-// extremeTexts chooses among values whose order is that of their numbers where these
-// differ, and else what less says.
-func (g *Groups) extremeTexts(less func(a, b batch.Ref) bool, n nulls, larger bool, out []batch.Ref) {
-	flip, from := flipOf(larger), 0
-	for i, end := range g.Ends {
-		best, top := none, uint64(0)
-		for j := from; j < end; j++ {
-			r := g.Refs[j]
-			if n.at(r) {
-				continue
-			}
-			if best == none {
-				best, top = r, g.order[j]
-				continue
-			}
-			_, take := bits.Sub64(top, g.order[j], 0)
-			take ^= flip
-			if top == g.order[j] {
-				take = flipOf(larger)
-				if less(best, r) {
-					take ^= 1
-				}
-			}
-			take = -take
-			top ^= (top ^ g.order[j]) & take
-			best ^= (best ^ r) & batch.Ref(take)
+	for j, r := range a.later {
+		i := a.of[j]
+		top, v := a.top[i], a.order[j]
+		_, take := bits.Sub64(top, v, 0)
+		if best := out[i]; best == none {
+			take = flip ^ 1
+		} else if top == v && less != nil && !n.at(r) && less(best, r) {
+			take = 1
 		}
-		out[i], from = best, end
+		take ^= flip
+		if n != nil {
+			take &= n.bit(r)
+		}
+		a.top[i] = top ^ (top^v)&-take
+		out[i] ^= (out[i] ^ r) & -batch.Ref(take)
 	}
 }

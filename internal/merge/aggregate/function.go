@@ -28,7 +28,49 @@ type Groups struct {
 	// rows that retract, which are taken back in the order of Refs, late or not.
 	Reversed []bool
 
-	order []uint64 // of Refs: room for what the function of one column compares
+	rows apart
+}
+
+// Reset empties g, whose room is used again. Groups that a function has seen do not
+// change otherwise.
+func (g *Groups) Reset() {
+	g.Refs, g.Ends, g.Kinds, g.Reversed, g.rows.made = g.Refs[:0], g.Ends[:0], nil, nil, false
+}
+
+// apart are the rows of groups, the first one of each apart from those behind it, so
+// that a column is folded in two loops whose ends are no matter of chance.
+type apart struct {
+	made, full bool // full: no group is empty
+	first      []batch.Ref
+	later      []batch.Ref
+	of         []int32 // the groups of later
+
+	top, order []uint64 // room for what is compared of first and of later
+}
+
+// apart gives the rows of groups none of which is empty, else nil.
+func (g *Groups) apart() *apart {
+	a := &g.rows
+	if !a.made {
+		a.first, a.later, a.of = a.first[:0], a.later[:0], a.of[:0]
+		a.made, a.full = true, true
+		from := 0
+		for i, end := range g.Ends {
+			if from == end {
+				a.full = false
+				break
+			}
+			a.first = append(a.first, g.Refs[from])
+			for _, r := range g.Refs[from+1 : end] {
+				a.later, a.of = append(a.later, r), append(a.of, int32(i))
+			}
+			from = end
+		}
+	}
+	if !a.full {
+		return nil
+	}
+	return a
 }
 
 // Function is one aggregate function of one column.

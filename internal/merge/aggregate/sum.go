@@ -38,7 +38,7 @@ func newSum(c *column) (Function, error) {
 	case types.Double:
 		return &arithmetic{c, sum[float64]}, nil
 	case types.Decimal:
-		return &arithmetic{c, decimals(plus, minus, negated)}, nil
+		return &arithmetic{c, decimals(sums, plus, minus, negated)}, nil
 	}
 	return nil, c.wants("TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE or DECIMAL")
 }
@@ -47,21 +47,15 @@ func sum[T number](f *column, mem memory.Allocator, sources []arrow.Array, g *Gr
 	vals, n := valuesOf[T](sources), nullsOf(sources)
 	out := newFlat[T](mem, len(g.Ends))
 	if g.plain() && n == nil {
-		from := 0
-		for i, end := range g.Ends {
-			if from == end {
-				out.set(i, 0, false)
-				continue
+		if a := g.apart(); a != nil {
+			for i, r := range a.first {
+				out.out[i] = vals[r>>32][uint32(r)]
 			}
-			r := g.Refs[from]
-			acc := vals[r>>32][uint32(r)]
-			for _, r := range g.Refs[from+1 : end] {
-				acc += vals[r>>32][uint32(r)]
+			for j, r := range a.later {
+				out.out[a.of[j]] += vals[r>>32][uint32(r)]
 			}
-			out.set(i, acc, true)
-			from = end
+			return out.finish(f.dt), nil
 		}
-		return out.finish(f.dt), nil
 	}
 	from := 0
 	for i, end := range g.Ends {
@@ -109,7 +103,7 @@ func newProduct(c *column) (Function, error) {
 	case types.Double:
 		return &arithmetic{c, product[float64]}, nil
 	case types.Decimal:
-		return &arithmetic{c, decimals(times, divided, nil)}, nil
+		return &arithmetic{c, decimals(nil, times, divided, nil)}, nil
 	}
 	return nil, c.wants("TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE or DECIMAL")
 }
@@ -155,8 +149,10 @@ func (c *column) byZero() error {
 }
 
 // decimals folds DECIMAL columns by functions that report false where the result is
-// too large, which makes the value null as in Java.
+// too large, which makes the value null as in Java. quick, where there is one, folds
+// values that add and are not null, or gives false.
 func decimals(
+	quick func(f *column, vals [][]decimal128.Num, a *apart, out []decimal128.Num) bool,
 	add func(f *column, acc, v decimal128.Num) (decimal128.Num, bool),
 	retract func(f *column, acc, v decimal128.Num) (decimal128.Num, bool, error),
 	first func(f *column, v decimal128.Num) (decimal128.Num, bool),
@@ -164,6 +160,11 @@ func decimals(
 	return func(f *column, mem memory.Allocator, sources []arrow.Array, g *Groups) (arrow.Array, error) {
 		vals, n := valuesOf[decimal128.Num](sources), nullsOf(sources)
 		out := newFlat[decimal128.Num](mem, len(g.Ends))
+		if quick != nil && g.plain() && n == nil {
+			if a := g.apart(); a != nil && quick(f, vals, a, out.out) {
+				return out.finish(f.dt), nil
+			}
+		}
 		from := 0
 		for i, end := range g.Ends {
 			var acc decimal128.Num

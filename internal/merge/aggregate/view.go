@@ -16,11 +16,16 @@ const None = ^batch.Ref(0)
 const none = None
 
 // nulls are the null bits of sources, nil where none of them has a null.
-type nulls []nullBits
+type nulls = bitmaps
 
-type nullBits struct {
-	bits []byte
-	off  int
+// bitmaps are bits of sources.
+type bitmaps []bitsOfSource
+
+// bitsOfSource are the bits of one source from off on. Where all are the same, the mask of
+// the number of the byte leaves the first byte alone.
+type bitsOfSource struct {
+	bits      []byte
+	off, mask uint
 }
 
 func nullsOf(sources []arrow.Array) nulls {
@@ -31,26 +36,41 @@ func nullsOf(sources []arrow.Array) nulls {
 		}
 		if out == nil {
 			out = make(nulls, len(sources))
+			for i := range out {
+				out[i].bits = allSet
+			}
 		}
-		if out[i].bits = s.NullBitmapBytes(); out[i].bits != nil {
-			out[i].off = s.Data().Offset()
+		if bits := s.NullBitmapBytes(); bits != nil {
+			out[i] = bitsOfSource{bits, uint(s.Data().Offset()), ^uint(0)}
 		} else {
-			out[i].bits = make([]byte, (s.Len()+7)/8) // all are null, which needs no bits
+			out[i].bits = noneSet // all are null, which needs no bits
 		}
 	}
 	return out
 }
 
-func (n nulls) at(r batch.Ref) bool {
-	if n == nil {
-		return false
+var allSet, noneSet = []byte{0xff}, []byte{0}
+
+// at reports a null.
+func (b bitmaps) at(r batch.Ref) bool { return b != nil && b.bit(r) == 0 }
+
+// bit is the bit of a row, 1 or 0. It is not asked of nil.
+func (b bitmaps) bit(r batch.Ref) uint64 {
+	v := &b[r>>32]
+	i := v.off + uint(uint32(r))
+	return uint64(v.bits[i>>3&v.mask] >> (i & 7) & 1)
+}
+
+// truths are the values of sources of booleans, as bits.
+func truths(sources []arrow.Array) bitmaps {
+	out := make(bitmaps, len(sources))
+	for i, s := range sources {
+		out[i].bits = noneSet
+		if s != nil && s.Data().Buffers()[1] != nil {
+			out[i] = bitsOfSource{s.Data().Buffers()[1].Bytes(), uint(s.Data().Offset()), ^uint(0)}
+		}
 	}
-	v := &n[r>>32]
-	if v.bits == nil {
-		return false
-	}
-	i := uint(v.off) + uint(uint32(r))
-	return v.bits[i>>3]>>(i&7)&1 == 0
+	return out
 }
 
 // valuesOf are the values of sources of fixed width.
