@@ -135,10 +135,10 @@ func (r *Rewriter) tell(ctx context.Context, t *Task, sections []lsm.Section, sp
 	}
 	var out told
 	if err == nil && w.rows != nil {
-		out.files, err = w.rows.out.Close(ctx)
+		out.files, err = r.finish(ctx, w.rows.out)
 	}
 	if err == nil && w.changes != nil {
-		out.changelog, err = w.changes.out.Close(ctx)
+		out.changelog, err = r.finish(ctx, w.changes.out)
 	}
 	if err == nil {
 		return out, nil

@@ -27,14 +27,7 @@ func (p *Pace) spend(ctx context.Context, n int64) error {
 	if p == nil || n <= 0 {
 		return nil
 	}
-	now := p.env.Now()
-	p.mu.Lock()
-	if p.free.Before(now) {
-		p.free = now
-	}
-	wait := p.free.Sub(now)
-	p.free = p.free.Add(time.Duration(float64(n) / float64(p.perSecond) * float64(time.Second)))
-	p.mu.Unlock()
+	wait := p.owe(n)
 	if wait <= 0 {
 		return nil
 	}
@@ -42,4 +35,21 @@ func (p *Pace) spend(ctx context.Context, n int64) error {
 		return tarnerr.Wrap(tarnerr.Unavailable, "holding a rewrite back", err)
 	}
 	return nil
+}
+
+// owe counts n more bytes, of which none wait: those do that come next. It returns how
+// long what was counted before makes one wait. Less than none were counted too much.
+func (p *Pace) owe(n int64) (wait time.Duration) {
+	if p == nil {
+		return 0
+	}
+	now := p.env.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.free.Before(now) {
+		p.free = now
+	}
+	wait = p.free.Sub(now)
+	p.free = p.free.Add(time.Duration(float64(n) / float64(p.perSecond) * float64(time.Second)))
+	return wait
 }

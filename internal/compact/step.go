@@ -84,7 +84,17 @@ func (r *Rewriter) write(ctx context.Context, in batch.Reader, out *run.RollingW
 	if err != nil {
 		return nil, err
 	}
-	return out.Close(ctx)
+	return r.finish(ctx, out)
+}
+
+// finish ends the files of out. Their sizes were estimates until now.
+func (r *Rewriter) finish(ctx context.Context, out *run.RollingWriter) ([]*datafile.Meta, error) {
+	estimate := out.Written()
+	files, err := out.Close(ctx)
+	if err == nil {
+		r.cfg.Pace.owe(size(files) - estimate)
+	}
+	return files, err
 }
 
 // copy writes all batches of in, as files have them.
