@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/fileio/faultio"
+	"github.com/tarnlake/tarn/fileio/layer"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileformat/formats"
 	"github.com/tarnlake/tarn/internal/lsm"
@@ -26,15 +27,24 @@ func runsOf(f *fixture, n int64) []*datafile.Meta {
 	return files
 }
 
-// A unit of two files costs so many storage calls, and moving a file none.
+// A unit of two files costs so many storage calls, and reads and writes each byte of
+// files once; moving a file costs none.
 func TestRequestsOfAUnit(t *testing.T) {
 	f := newFixture(t, []string{"k"}, nil)
 	files := runsOf(f, 1000)
-	counted := faultio.New(f.fs, nil)
+	moved := layer.Count(f.fs)
+	counted := faultio.New(moved, nil)
 	f.fio = counted
 	r := f.rewriter(1)
-	if _, err := r.Rewrite(context.Background(), Task{Unit: lsm.Unit{OutputLevel: 5, Files: files}, Highest: 5, DropDeletes: true}); err != nil {
+	out, err := r.Rewrite(context.Background(), Task{Unit: lsm.Unit{OutputLevel: 5, Files: files}, Highest: 5, DropDeletes: true})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if n := moved.BytesWritten(); len(out.After) != 1 || n != out.After[0].FileSize || n > size(files) {
+		t.Errorf("%d bytes written of files %v", n, out.After)
+	}
+	if n := moved.BytesRead(); n > size(files) {
+		t.Errorf("%d bytes read of %d", n, size(files))
 	}
 	// Of each file two reads; creating, writing and closing the new one.
 	const want = 2*2 + 3
