@@ -3,6 +3,7 @@ package tarn_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,6 +169,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	phases := []string{"spilling", "spill", "merging", "flush", "write", "compacted", "commit", "committed"}
+	from := int64(1)
 	for _, phase := range phases {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledWhileWriting$")
@@ -177,13 +179,14 @@ func TestKilledWhileWriting(t *testing.T) {
 		if err == nil || len(out) > 0 {
 			t.Fatalf("%s: the process was not killed: %v\n%s", phase, err, out)
 		}
-		checkUpserts(t, dir, phase)
+		from = checkUpserts(t, dir, phase, from)
 	}
 }
 
-// checkUpserts reads the table, whose rows are all of one commit, adds a commit of its
-// own, and looks for temporary files.
-func checkUpserts(t *testing.T, dir, phase string) {
+// checkUpserts reads the snapshots of the table from one on, of which each has rows of
+// one commit alone, adds a commit of its own, and looks for temporary files. It returns
+// the next snapshot to look at.
+func checkUpserts(t *testing.T, dir, phase string, from int64) (next int64) {
 	t.Helper()
 	ctx := t.Context()
 	rt, tbl, err := openSpilling(ctx, dir, nil)
@@ -198,7 +201,7 @@ func checkUpserts(t *testing.T, dir, phase string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := upserts(t, tbl); ok && (len(got) != 1 || got[last] != killRows) {
+	if got := upserts(t, tbl, 0); ok && (len(got) != 1 || got[last] != killRows) {
 		t.Fatalf("%s: after commit %d the table has, by commit, %v", phase, last, got)
 	}
 	if err := upsert(ctx, tbl, w, last+1); err != nil {
@@ -211,8 +214,20 @@ func checkUpserts(t *testing.T, dir, phase string) {
 	if _, err := w.Commit(ctx, last+1); err != nil {
 		t.Fatal(err)
 	}
-	if got := upserts(t, tbl); len(got) != 1 || got[last+1] != killRows {
+	if got := upserts(t, tbl, 0); len(got) != 1 || got[last+1] != killRows {
 		t.Fatalf("%s: after one more commit the table has, by commit, %v", phase, got)
+	}
+	for s, err := range tbl.Snapshots(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		next = max(next, s.ID+1)
+		if s.ID < from {
+			continue
+		}
+		if got := upserts(t, tbl, s.ID); len(got) != 1 || got[s.CommitIdentifier] != killRows {
+			t.Errorf("%s: snapshot %d of commit %d has, by commit, %v", phase, s.ID, s.CommitIdentifier, got)
+		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -223,14 +238,28 @@ func checkUpserts(t *testing.T, dir, phase string) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "spill", "*")); len(left) > 0 {
 		t.Errorf("%s: temporary files are left: %v", phase, left)
 	}
+	return next
 }
 
-// upserts counts the rows of a table by the commit they are of.
-func upserts(t *testing.T, tbl table.Table) map[int64]int {
+// upserts counts the rows of a snapshot, 0 = the latest, by the commit they are of.
+func upserts(t *testing.T, tbl table.Table, snapshot int64) map[int64]int {
 	t.Helper()
-	out := map[int64]int{}
-	for _, p := range readPairs(t, tbl) {
-		out[p[1]]++
+	r, err := tbl.Scan(t.Context(), table.Scan{SnapshotID: snapshot, Columns: []string{"n"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	defer r.Close()
+	out := map[int64]int{}
+	for {
+		rec, err := r.Next(t.Context())
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range rec.Column(0).(*array.Int64).Int64Values() {
+			out[n]++
+		}
+	}
 }
