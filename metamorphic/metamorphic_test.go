@@ -83,7 +83,16 @@ func TestHistories(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories\n%s", len(all), coverage(reached))
+	if file := os.Getenv(summaryEnv); file != "" {
+		text := fmt.Sprintf("%d histories; of each value with each axis the pair that the fewest of them held\n%s", len(all), summary(reached))
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
 }
+
+// summaryEnv names a file for [summary], which a test that passes prints nowhere else.
+const summaryEnv = "TARN_TEST_PAIRS"
 
 func playSeed(t *testing.T, c config, seed int) bool {
 	s, err := create(t.Context(), mem.New(mem.Posix), c)
@@ -164,6 +173,42 @@ func coverage(reached map[pair]int) string {
 			b.WriteByte('\n')
 		}
 	}
+	return b.String()
+}
+
+// summary says in a line for each value how many histories held its rarest pair with a
+// value of each axis, refused ones left out.
+func summary(reached map[pair]int) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for x := range axes {
+		fmt.Fprintf(w, "\t%s", axes[x].name)
+	}
+	fmt.Fprintln(w)
+	for x := range axes {
+		for _, v := range axes[x].values {
+			fmt.Fprintf(w, "%s=%s", axes[x].name, v)
+			for y := range axes {
+				least, legal := 0, false
+				for _, u := range axes[y].values {
+					p := pair{{x, v}, {y, u}}
+					if x > y {
+						p = pair{{y, u}, {x, v}}
+					}
+					if x != y && refused[p] == "" && (!legal || reached[p] < least) {
+						least, legal = reached[p], true
+					}
+				}
+				if legal {
+					fmt.Fprintf(w, "\t%d", least)
+				} else {
+					fmt.Fprint(w, "\t-")
+				}
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	w.Flush()
 	return b.String()
 }
 
