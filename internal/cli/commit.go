@@ -18,14 +18,16 @@ import (
 
 func (a *app) commit() *cobra.Command {
 	cmd := group(&cobra.Command{
-		Use: "commit", Short: "Commits whose outcome is not known: list, resolve",
+		Use: "commit", Short: "Commits whose outcome is not known: list, resolve; abort messages",
 		Long: `A commit whose process died, or to whose last request no answer came, is neither
 done nor undone until somebody looks: it leaves an intent beside the table. Nothing
 of it may be repeated or deleted before. How the others ended is in 'DB.TABLE$commits'.`,
 	})
 	resolve := a.commitResolve()
 	resolve.ValidArgsFunction = a.completeTable
-	cmd.AddCommand(a.commitList(), resolve)
+	abort := a.commitAbort()
+	abort.ValidArgsFunction = a.completeTable
+	cmd.AddCommand(a.commitList(), resolve, abort)
 	return cmd
 }
 
