@@ -1,101 +1,17 @@
 package parquet
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"pgregory.net/rapid"
 
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/types"
 )
-
-// cells are all values of a batch as arrow-go prints them. Zones do not show:
-// arrow-go takes INT96 for UTC.
-func cells(rec arrow.RecordBatch) (out []string) {
-	for i := range int(rec.NumRows()) {
-		var line strings.Builder
-		for _, c := range rec.Columns() {
-			s := c.ValueStr(i)
-			line.WriteString("|" + strings.ReplaceAll(s, "Z", ""))
-		}
-		out = append(out, line.String())
-	}
-	return out
-}
-
-func arrowGoCells(t testing.TB, data []byte) []string {
-	t.Helper()
-	pf, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pf.Close()
-	fr, err := pqarrow.NewFileReader(pf, pqarrow.ArrowReadProperties{BatchSize: 1 << 20}, memory.DefaultAllocator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := fr.ReadTable(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer table.Release()
-	rr := array.NewTableReader(table, 1<<20)
-	defer rr.Release()
-	var out []string
-	for rr.Next() {
-		out = append(out, cells(rr.RecordBatch())...)
-	}
-	return out
-}
-
-func tarnCells(t testing.TB, data []byte, req fileformat.ReadRequest) []string {
-	t.Helper()
-	f, err := openBytes(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if req.Columns == nil {
-		req.Columns = f.Fields()
-	}
-	r, err := f.Read(context.Background(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	if err := eachBatch(r, func(rec arrow.RecordBatch) error {
-		out = append(out, cells(rec)...)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// TestAgreesWithArrowGo reads files twice, by this decoder and by arrow-go's.
-func TestAgreesWithArrowGo(t *testing.T) {
-	for _, name := range []string{"java-nested", "java-variant", "pyarrow-nested-v1", "pyarrow-nested-v2", "duckdb-nested"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name+".parquet"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(name, func(t *testing.T) {
-			sameRows(t, tarnCells(t, data, fileformat.ReadRequest{BatchRows: 4}), arrowGoCells(t, data))
-		})
-	}
-}
 
 // randomType draws a type with members ids from next.
 func randomType(t *rapid.T, depth int, next *int) types.Type {

@@ -6,11 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tarnlake/tarn/internal/fileformat"
@@ -34,61 +32,6 @@ func testFile(t testing.TB, name string, alloc memory.Allocator) *File {
 
 var javaFiles = []string{
 	"java-scalar.parquet", "java-scalar-0.8.2.parquet", "java-nested.parquet", "java-kv.parquet", "java-variant.parquet",
-}
-
-// elements are the schema elements of a file as arrow-go decodes them.
-func elements(t *testing.T, data []byte) (out []string, orders int, version int32) {
-	r, err := file.NewParquetReader(strings.NewReader(string(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	m := r.MetaData().FileMetaData
-	for _, e := range m.Schema {
-		// Pointers print as addresses: name what they point to.
-		s := e.Name + " type=" + e.GetType().String() + " rep=" + e.GetRepetitionType().String() + " converted=" + e.GetConvertedType().String()
-		if !e.IsSetType() {
-			s += " group"
-		}
-		if !e.IsSetConvertedType() {
-			s += " (none)"
-		}
-		if e.IsSetFieldID() {
-			s += " id=" + strconv.Itoa(int(e.GetFieldID()))
-		}
-		s += " length=" + strconv.Itoa(int(e.GetTypeLength())) + " scale=" + strconv.Itoa(int(e.GetScale())) + " precision=" + strconv.Itoa(int(e.GetPrecision())) +
-			" children=" + strconv.Itoa(int(e.GetNumChildren()))
-		if e.IsSetLogicalType() {
-			s += " " + e.GetLogicalType().String()
-		}
-		out = append(out, s)
-	}
-	return out, len(m.ColumnOrders), m.GetVersion()
-}
-
-// TestSchemaIsJavas writes files with the columns of files by Java and expects
-// the same Parquet schema: names, repetitions, ids, physical and logical types.
-func TestSchemaIsJavas(t *testing.T) {
-	for _, name := range javaFiles {
-		if name == "java-scalar-0.8.2.parquet" {
-			continue // had no field ids
-		}
-		f := testFile(t, name, nil)
-		fields := append([]types.Field(nil), f.Fields()...)
-		fs, _ := write(t, fields, fileformat.WriteOptions{})
-		got, orders, version := elements(t, content(t, fs))
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, wantOrders, wantVersion := elements(t, data)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: schema differs (−Java +Tarn)\n%s", name, diff)
-		}
-		if orders != wantOrders || version != wantVersion {
-			t.Errorf("%s: %d column orders, version %d; Java has %d, %d", name, orders, version, wantOrders, wantVersion)
-		}
-	}
 }
 
 // TestReadsJavasFiles compares every value with what Java reads from its files.

@@ -5,16 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
 
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -123,117 +119,6 @@ func TestWaitingBatchesCount(t *testing.T) {
 	}
 	if err := w.Abort(); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestMetadata looks at a file with arrow-go's eyes: bounds of chunks and pages,
-// encodings, order of pages.
-func TestMetadata(t *testing.T) {
-	fields := []types.Field{
-		field(0, "up", "BIGINT NOT NULL"), field(1, "down", "INT"), field(2, "float", "DOUBLE"), field(3, "nan", "FLOAT"),
-		field(4, "text", "STRING"), field(5, "wide", "DECIMAL(30,2)"), field(6, "old", "TIMESTAMP(9)"), field(7, "flag", "BOOLEAN"),
-		field(8, "few", "STRING"), field(9, "none", "INT"), field(10, "raw", "BYTES"),
-	}
-	rows := make([][]types.Value, 400)
-	for i := range rows {
-		f := float32(i)
-		if i == 150 {
-			f = float32(math.NaN())
-		}
-		rows[i] = []types.Value{
-			int64(i), int64(-i), float64(i % 7), f, fmt.Sprintf("%03d", (i*7)%400), decimalValue(int64(i-200) * 100),
-			types.Instant{Millis: int64(i)}, i%2 == 0, fmt.Sprint("text of some length ", i%3), nil, []byte{byte(i / 4), 0xff},
-		}
-		if i >= 100 && i < 200 {
-			rows[i][1] = nil
-		}
-	}
-	rec := record(t, memory.NewGoAllocator(), fields, rows)
-	fs, _ := write(t, fields, fileformat.WriteOptions{Options: map[string]string{"parquet.page.row.count.limit": "100"}}, rec)
-	data := content(t, fs)
-	r, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	group := r.MetaData().RowGroup(0)
-	index, err := r.GetPageIndexReader().RowGroup(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	orders := []string{"ASCENDING", "DESCENDING", "ASCENDING", "", "UNORDERED", "ASCENDING", "", "ASCENDING", "ASCENDING", "ASCENDING", "ASCENDING"}
-	for i, f := range fields {
-		chunk, err := group.ColumnChunk(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stats, err := chunk.Statistics()
-		if err != nil {
-			t.Fatal(err)
-		}
-		nulls := int64(0)
-		for _, row := range rows {
-			if row[i] == nil {
-				nulls++
-			}
-		}
-		bounded := f.Name != "nan" && f.Name != "old" && f.Name != "none"
-		if f.Name != "old" && (stats == nil || stats.HasMinMax() != bounded || stats.NullCount() != nulls) { // of INT96 arrow-go shows none
-			t.Errorf("%s: statistics %v", f.Name, stats)
-		}
-		if got, want := chunk.HasDictionaryPage(), f.Name == "few" || f.Name == "float" || f.Name == "raw"; got != want {
-			t.Errorf("%s: dictionary %v, want %v", f.Name, got, want)
-		}
-		pages, err := index.GetOffsetIndex(i)
-		if err != nil || len(pages.GetPageLocations()) != 4 || pages.GetPageLocations()[3].GetFirstRowIndex() != 300 {
-			t.Errorf("%s: offset index %v, %v", f.Name, pages, err)
-		}
-		bounds, err := index.GetColumnIndex(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if orders[i] == "" {
-			if bounds != nil {
-				t.Errorf("%s has a column index", f.Name)
-			}
-			continue
-		}
-		if bounds == nil {
-			t.Errorf("%s has no column index", f.Name)
-			continue
-		}
-		if got := bounds.GetBoundaryOrder().String(); got != orders[i] {
-			t.Errorf("%s: pages are %s, want %s", f.Name, got, orders[i])
-		}
-		if f.Name == "down" && (!bounds.GetNullPages()[1] || bounds.GetNullPages()[0] || bounds.GetNullCounts()[1] != 100) {
-			t.Errorf("null pages %v, null counts %v", bounds.GetNullPages(), bounds.GetNullCounts())
-		}
-	}
-	text, _ := group.ColumnChunk(4)
-	stats, _ := text.Statistics()
-	s := stats.(*metadata.ByteArrayStatistics)
-	if string(s.Min()) != "000" || string(s.Max()) != "399" {
-		t.Errorf("text from %s to %s", s.Min(), s.Max())
-	}
-}
-
-// TestArrowGoReadsOurFiles: what this writer writes another reader reads.
-func TestArrowGoReadsOurFiles(t *testing.T) {
-	rows := 700
-	if testing.Short() {
-		rows = 200
-	}
-	for _, names := range [][]string{scalarTypes, nestedTypes} {
-		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-			return strings.Contains(n, "TIMESTAMP(9)") // Java's INT96 of instants before 1970 are refused there
-		})
-		fields := everything(names)
-		for _, options := range []map[string]string{nil, {"parquet.page.size": "300", "parquet.block.size": "20000", "parquet.dictionary.page.size": "100"}} {
-			rec := record(t, memory.NewGoAllocator(), fields, randomRows(11, fields, rows))
-			fs, _ := write(t, fields, fileformat.WriteOptions{Options: options, Workers: 2}, rec)
-			data := content(t, fs)
-			sameRows(t, tarnCells(t, data, fileformat.ReadRequest{}), arrowGoCells(t, data))
-		}
 	}
 }
 
