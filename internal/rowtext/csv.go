@@ -20,8 +20,12 @@ import (
 func ReadCSV(r io.Reader, fields []types.Field, opts ReadOptions) (Reader, error) {
 	text := &csvInput{r: r}
 	c := &csvRows{text: text, in: csv.NewReader(text), fields: fields, null: opts.Null}
-	if opts.Delimiter != 0 {
-		c.in.Comma = opts.Delimiter
+	if d := opts.Delimiter; d != 0 {
+		if d == '"' || d == '\r' || d == '\n' || d == utf8.RuneError || !utf8.ValidRune(d) {
+			return nil, tarnerr.New(tarnerr.Invalid, "reading CSV", "no such delimiter", "delimiter", strconv.QuoteRune(d)).
+				WithHint("It is one character, neither a quote nor a line end.")
+		}
+		c.in.Comma = d
 	}
 	c.in.ReuseRecord = true
 	c.in.FieldsPerRecord = -1
