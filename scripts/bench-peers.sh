@@ -26,6 +26,6 @@ if [ ! -e "$venv/stamp" ]; then
   touch "$venv/stamp"
 fi
 javac -nowarn -d "$work/classes" -cp "$lib" bench/peers/Peer.java
-go build -o "$work/tarnbench" ./bench/tarnbench
+go build -o "$work/" ./bench/tarnbench ./cmd/tarn
 
-exec "$venv/bin/python" bench/peers/contest.py "$size" "$repetitions" "$work" "$work/tarnbench" "$venv/bin/python" "$work/classes:$lib" "$@"
+exec "$venv/bin/python" bench/peers/contest.py "$size" "$repetitions" "$work" "$work" "$venv/bin/python" "$work/classes:$lib" "$@"

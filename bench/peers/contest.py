@@ -1,4 +1,6 @@
-"""The contest: contest.py SIZE REPETITIONS WORK TARNBENCH PYTHON CLASSPATH [WORKLOAD ...].
+"""The contest: contest.py SIZE REPETITIONS WORK BIN PYTHON CLASSPATH [WORKLOAD ...].
+
+BIN is the folder of tarnbench and tarn.
 
 Runs every contestant of each workload in a process of its own, interleaved (repetition 1 of all,
 then 2 of all, …), checks what they print against sums by DuckDB, has every table written read back
@@ -13,7 +15,8 @@ import subprocess
 import sys
 import time
 
-size, repetitions, work, tarnbench, python, classpath = sys.argv[1:7]
+size, repetitions, work, binaries, python, classpath = sys.argv[1:7]
+tarnbench = f"{binaries}/tarnbench"
 here = os.path.dirname(os.path.abspath(__file__))
 data, tables, scratch = f"{work}/data-{size}", f"{work}/tables-{size}", f"{work}/scratch"
 n = int(size.rstrip("km")) * {"k": 1_000, "m": 1_000_000}.get(size[-1], 1)
@@ -22,9 +25,18 @@ def java(workload, *more):
     return ["java", "-Xmx4g", f"-Djava.io.tmpdir={scratch}", "-cp", classpath, "Peer", workload, size, *more]
 
 
+QUERY = "SELECT count(*), sum(amount), min(status), max(note) FROM"
+
+
+def tarn(workload, where, *more):
+    if workload == "tiny-query":
+        return [f"{binaries}/tarn", "sql", "-w", where, "-o", "csv", "-c", f"{QUERY} b.tiny"]
+    return [tarnbench, workload, size, where, *more]
+
+
 # Contestants and, of each workload, the metrics that the table shows.
 CONTESTANTS = {
-    "tarn": lambda w, *more: [tarnbench, w, size, *more],
+    "tarn": tarn,
     "java": java,
     "pypaimon-native": lambda w, *more: [python, f"{here}/peer.py", "pypaimon-native", w, size, *more],
     "duckdb, files only": lambda w, *more: [python, f"{here}/peer.py", "duckdb", w, size, *more],
@@ -44,6 +56,7 @@ WORKLOADS = {  # title: workload, its settings, reference, who takes part
     "look-up, merge-on-read": ("lookup", ["table=mor"], "lookup", ["tarn", "java", "pypaimon-native"]),
     "look-up, compacted": ("lookup", ["table=comp"], "lookup", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
     "tiny read, whole process": ("tiny-read", [], None, ["tarn", "java", "pypaimon-native"]),
+    "tiny query in SQL, whole process": ("tiny-query", ["query=" + QUERY], "tiny", ["tarn", "duckdb, files only"]),
 }
 
 
@@ -57,6 +70,8 @@ def run(command):
     if p.returncode != 0:
         sys.exit(f"{command[:4]} failed with exit code {p.returncode}:\n{out}")
     results = [json.loads(line[7:]) for line in out.splitlines() if line.startswith("RESULT ")]
+    if not results:  # tarn sql prints rows as people see them
+        results = [{"metric": "tiny-query", "answer": line} for line in out.splitlines()[-1:]]
     return results, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
@@ -102,6 +117,8 @@ def verdict(title, contestant, results, where, reference):
     elif workload == "compact" and not contestant.startswith("duckdb"):
         results = run(java("scan", where, data, "table=mor", "kinds=full", "iters=1"))[0]
     for r in results:
+        if "answer" in r and (want := reference.setdefault("tiny", r["answer"])) != r["answer"]:
+            return f"WRONG: {r['answer']}, others say {want}"
         if "check" not in r:
             continue
         if r["metric"] == "range" and expected != "mor":
@@ -127,7 +144,7 @@ def contest(title, reference, raw):
                 shutil.copy(f"{tables}/mor.files", where)
             results, wall, cpu, memory = run(CONTESTANTS[name](workload, where, data, *settings))
             check = verdict(title, name, results, where, reference)
-            if workload == "tiny-read":
+            if workload.startswith("tiny"):
                 results = [r | {"secs": wall, "cpu": cpu} for r in results]
             for r in results:
                 raw.write(json.dumps({"workload": title, "contestant": name, "repetition": repetition, "memory": memory, "verdict": check} | r) + "\n")
@@ -138,7 +155,7 @@ def contest(title, reference, raw):
     for metric, by_name in seen.items():
         best = {name: min(m[0] for m in ms) for name, ms in by_name.items()}
         for name, ms in by_name.items():
-            what = title if metric in ("ingest", "lookup", "compact", "tiny-read") else f"{title}: {dict(full='10 columns', two='2 columns', range='1 % of keys')[metric]}"
+            what = title if metric in ("ingest", "lookup", "compact", "tiny-read", "tiny-query") else f"{title}: {dict(full='10 columns', two='2 columns', range='1 % of keys')[metric]}"
             cpu = "–" if metric == "lookup" else f"{min(m[1] for m in ms):.2f}"
             yield (f"| {what} | {name} | {best[name] * 1e3:.1f} | {statistics.median(m[0] for m in ms) * 1e3:.1f} | {cpu} | {max(m[2] for m in ms):.0f} | "
                    f"{best[name] / best['tarn']:.2f} | {', '.join(sorted({m[3] for m in ms}))} |")

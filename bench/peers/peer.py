@@ -153,6 +153,9 @@ def duckdb_peer():
     if workload == "compact":
         compact(con)
         return
+    if workload == "tiny-query":  # an answer as tarn sql -o csv prints it
+        con.sql(f"{settings['query']} '{dir_}/b.db/tiny/**/*.parquet'").write_csv("/dev/stdout")
+        return
     with open(f"{dir_}/{settings.get('table', 'comp')}.files") as f:
         source = f"read_parquet({f.read().split()})"
     columns = "id,seq,status,amount,qty,price,note,ts,d,flag"
