@@ -47,7 +47,7 @@ func TestText(t *testing.T) {
 			var tb *planTable
 			datadriven.RunTest(t, f, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd == "schema" && tb == nil || d.HasArg("new") {
-					tb = newPlanTable(t)
+					tb = newPlanTable()
 				}
 				out, err := tb.run(t, d)
 				if err != nil {
@@ -67,7 +67,7 @@ type planTable struct {
 	last  *snapshot.Snapshot
 }
 
-func newPlanTable(t *testing.T) *planTable {
+func newPlanTable() *planTable {
 	fs := mem.New(mem.Posix)
 	l := layout.Table{Dir: "/w/db.db/t"}
 	e := env.Seeded(1, epoch)
@@ -98,7 +98,7 @@ func (tb *planTable) run(t *testing.T, d *datadriven.TestData) (string, error) {
 	return "", nil
 }
 
-func (tb *planTable) schema(t *testing.T, d *datadriven.TestData) error {
+func (tb *planTable) schema(t testing.TB, d *datadriven.TestData) error {
 	s := &schema.Schema{Version: schema.Version, Options: map[string]string{}}
 	if tb.cfg.Schema != nil {
 		s.ID = tb.cfg.Schema.ID + 1
@@ -209,7 +209,7 @@ func (tb *planTable) commit(t *testing.T, d *datadriven.TestData) error {
 }
 
 // parseFile reads the description of a file.
-func (tb *planTable) parseFile(t *testing.T, words []string) manifest.Entry {
+func (tb *planTable) parseFile(t testing.TB, words []string) manifest.Entry {
 	s := tb.cfg.Schema
 	e := manifest.Entry{Partition: binaryrow.Empty, TotalBuckets: int32(tb.cfg.Options.Bucket)}
 	zero := int64(0)
@@ -294,7 +294,7 @@ func (tb *planTable) parseFile(t *testing.T, words []string) manifest.Entry {
 }
 
 // encode makes a row of texts joined by commas; null is null.
-func encode(t *testing.T, fields []types.Field, text string) binaryrow.Row {
+func encode(t testing.TB, fields []types.Field, text string) binaryrow.Row {
 	var ts []types.Type
 	var vs []types.Value
 	for i, part := range strings.Split(text, ",") {
@@ -316,7 +316,7 @@ func encode(t *testing.T, fields []types.Field, text string) binaryrow.Row {
 	return r
 }
 
-func encodeStats(t *testing.T, fields []types.Field, stats map[string][]string) datafile.Stats {
+func encodeStats(t testing.TB, fields []types.Field, stats map[string][]string) datafile.Stats {
 	if len(fields) == 0 {
 		return datafile.EmptyStats()
 	}
