@@ -2,14 +2,12 @@ package parquet
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/golang/snappy"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
 
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -142,45 +140,4 @@ func readSized(buf []byte, r io.Reader, size int) ([]byte, error) {
 		return nil, errPageSize
 	}
 	return out, nil
-}
-
-// lz4Block decodes one raw block; LZ4 expands at most 255 times.
-func lz4Block(buf, src []byte, size int) ([]byte, error) {
-	if size == 0 {
-		if len(src) > 1 { // an empty block is one token
-			return nil, errPageSize
-		}
-		return grow(buf, 0), nil
-	}
-	if size/256 > len(src) {
-		return nil, errPageSize
-	}
-	out := grow(buf, size)
-	n, err := lz4.UncompressBlock(src, out)
-	if err == nil && n != size {
-		err = errPageSize
-	}
-	return out, err
-}
-
-// lz4Hadoop decodes Hadoop's framing: raw blocks, each after its two lengths.
-func lz4Hadoop(buf, src []byte, size int) ([]byte, bool) {
-	if size/256 > len(src) {
-		return nil, false
-	}
-	out := grow(buf, size)
-	at := 0
-	for len(src) >= 8 {
-		plain, packed := int(binary.BigEndian.Uint32(src)), int(binary.BigEndian.Uint32(src[4:]))
-		src = src[8:]
-		if packed > len(src) || plain > size-at {
-			return nil, false
-		}
-		n, err := lz4.UncompressBlock(src[:packed], out[at:at+plain])
-		if err != nil || n != plain {
-			return nil, false
-		}
-		at, src = at+n, src[packed:]
-	}
-	return out, at == size && len(src) == 0
 }

@@ -13,7 +13,7 @@ import (
 // settings are the options of a writer with Paimon's defaults filled in.
 type settings struct {
 	codec      int32
-	compressor compress.Codec // nil: pages stay as they are
+	compressor compressor // nil: pages stay as they are
 	level      int
 	dictionary func(path string) bool // false forbids a dictionary for the column
 	dictLimit  int64
@@ -22,6 +22,13 @@ type settings struct {
 	groupSize  int64
 	workers    int
 	hold       int64
+}
+
+// compressor is what pages are compressed with.
+type compressor interface {
+	// EncodeLevel compresses src, into dst if CompressBound of its bytes fit there.
+	EncodeLevel(dst, src []byte, level int) []byte
+	CompressBound(n int64) int64
 }
 
 const (
@@ -57,7 +64,7 @@ func newSettings(opts fileformat.WriteOptions) (settings, error) {
 		s.level = compress.DefaultCompressionLevel
 	}
 	if codec != compress.Codecs.Uncompressed {
-		if s.compressor, err = compress.GetCodec(codec); err != nil {
+		if s.compressor, err = compressorOf(codec); err != nil {
 			return s, tarnerr.Wrap(tarnerr.Unsupported, "reading table options", err, "key", "file.compression", "value", name)
 		}
 	}
@@ -137,6 +144,7 @@ var codecs = map[string]compress.Compression{
 	"snappy":       compress.Codecs.Snappy,
 	"gzip":         compress.Codecs.Gzip,
 	"brotli":       compress.Codecs.Brotli,
+	"lz4":          compress.Codecs.Lz4,
 	"lz4_raw":      compress.Codecs.Lz4Raw,
 }
 
@@ -144,13 +152,21 @@ func codecOf(name string) (compress.Compression, error) {
 	c, ok := codecs[strings.ToLower(name)]
 	if !ok {
 		kind, cause := tarnerr.Invalid, "no such compression"
-		if n := strings.ToLower(name); n == "lz4" || n == "lzo" {
+		if n := strings.ToLower(name); n == "lzo" {
 			kind, cause = tarnerr.Unsupported, "compression "+n+" cannot be written to Parquet"
 		}
 		return 0, tarnerr.New(kind, "reading table options", cause, "key", "file.compression", "value", name).
-			WithHint("Use zstd, snappy, gzip, lz4_raw, brotli or none.")
+			WithHint("Use zstd, snappy, gzip, lz4, lz4_raw, brotli or none.")
 	}
 	return c, nil
+}
+
+func compressorOf(codec compress.Compression) (compressor, error) {
+	if codec == compress.Codecs.Lz4 {
+		raw, err := compress.GetCodec(compress.Codecs.Lz4Raw)
+		return lz4HadoopCodec{raw}, err
+	}
+	return compress.GetCodec(codec)
 }
 
 var memoryUnits = []struct {
