@@ -165,7 +165,7 @@ func (c *checker) resolveIn(storage *mem.FS, certain bool, when string) {
 		}
 		found, err := committer.ResolveNamed(c.ctx, n.user, n.identifier, 0)
 		if err != nil {
-			c.s.trace.violate("%v cannot be resolved %s: %v", n, when, err)
+			c.s.trace.violate("resolving %v %s: %v", n, when, err)
 			continue
 		}
 		kind := map[string]snapshot.CommitKind{"append": snapshot.Append, "compact": snapshot.Compact, "remove": snapshot.Overwrite}[n.unit.what]

@@ -31,10 +31,10 @@ var bugs = []bug{
 	{name: "a failure before any effect makes an earlier doubt forgotten", edits: []edit{{"internal/commit",
 		"b.doubtful = b.doubtful || inDoubt(err)",
 		"b.doubtful = !PLANTED && b.doubtful || inDoubt(err)"}}},
-	{name: "metadata is deleted although nobody knows whether the commit landed (P13)", edits: []edit{{"internal/commit",
+	{seed: 211, name: "metadata is deleted although nobody knows whether the commit landed (P13)", edits: []edit{{"internal/commit",
 		"if landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {",
 		"if !PLANTED && landed == nil && tarnerr.KindOf(err) == tarnerr.CommitStateUnknown {"}}},
-	{seed: 4098, name: "data files are deleted although nobody knows whether the commit landed", edits: []edit{
+	{seed: 4193, name: "data files are deleted although nobody knows whether the commit landed", edits: []edit{
 		{"table/paimon",
 			"if err != nil && tarnerr.KindOf(err) != tarnerr.CommitStateUnknown {",
 			"if err != nil && (PLANTED || tarnerr.KindOf(err) != tarnerr.CommitStateUnknown) {"},
@@ -109,7 +109,8 @@ var plantedBug, _ = strconv.Atoi(os.Getenv("TARN_PLANTED_BUG"))
 func planted(n int) bool { return n == plantedBug }
 `
 
-// TestPlantedBugs: the simulation finds each bug, and none without them.
+// TestPlantedBugs: the simulation finds each bug, and none without them. The trace
+// of the run that found one repeats it, to the same end.
 func TestPlantedBugs(t *testing.T) {
 	if !full || testing.Short() {
 		t.Skip("builds the program once more, and takes its time")
@@ -123,24 +124,60 @@ func TestPlantedBugs(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(binary, "-test.run", "^TestSeeds$", "-seeds", seeds, "-first", fmt.Sprint(first), "-failures", "1", "-cores", "1", "-traces", t.TempDir())
-			cmd.Env = append(os.Environ(), fmt.Sprintf("TARN_PLANTED_BUG=%d", i))
-			out, err := cmd.CombinedOutput()
-			if _, ok := err.(*exec.ExitError); err != nil && !ok {
-				t.Fatal(err)
+			traces := t.TempDir()
+			run := func(bug int, args ...string) (out string, failed bool) {
+				cmd := exec.Command(binary, args...)
+				cmd.Env = append(os.Environ(), fmt.Sprintf("TARN_PLANTED_BUG=%d", bug))
+				b, err := cmd.CombinedOutput()
+				if _, ok := err.(*exec.ExitError); err != nil && !ok {
+					t.Fatal(err)
+				}
+				return string(b), err != nil
 			}
-			found := err != nil
-			if found && !strings.Contains(string(out), "Trace: ") {
+			out, found := run(i, "-test.run", "^TestSeeds$", "-seeds", seeds, "-first", fmt.Sprint(first), "-failures", "1", "-cores", "1", "-traces", traces)
+			if found && !strings.Contains(out, "Trace: ") {
 				t.Fatalf("the simulation did not run:\n%s", out)
 			}
 			if found != (i > 0) {
 				t.Errorf("found: %v\n%s", found, out)
 			}
-			if found {
-				t.Log(firstLines(string(out), 3))
+			if !found {
+				return
+			}
+			t.Log(firstLines(out, 3))
+			files, err := filepath.Glob(filepath.Join(traces, "*.trace"))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("traces %v, %v", files, err)
+			}
+			replayed, failed := run(i, "-test.run", "^TestReplay$", "-trace", files[0])
+			if !failed || strings.Contains(replayed, "differs from its trace") {
+				t.Errorf("its trace does not repeat it:\n%s", replayed)
+			}
+			for _, violation := range violationsIn(t, files[0]) {
+				if !strings.Contains(replayed, violation) {
+					t.Errorf("its trace does not repeat %q:\n%s", violation, replayed)
+				}
 			}
 		})
 	}
+}
+
+// violationsIn are the first lines of what was found to be wrong in a run.
+func violationsIn(t *testing.T, file string) (out []string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if text, ok := strings.CutPrefix(line, "!!! "); ok {
+			out = append(out, strings.TrimSpace(text))
+		}
+	}
+	if len(out) == 0 {
+		t.Errorf("%s has no violation", file)
+	}
+	return out
 }
 
 // plantBugs builds the tests of this package over sources with all bugs in them.

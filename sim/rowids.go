@@ -29,8 +29,12 @@ func (c *checker) given(at string, snap *snapshot.Snapshot, delta []manifest.Ent
 		if e.Kind != manifest.Add || *f.FileSource != datafile.Append || f.WriteCols != nil {
 			continue
 		}
-		if f.FirstRowID == nil || *f.FirstRowID != next {
-			c.s.trace.violate("%s gives %s row ids from %v on, want %d", at, f.FileName, f.FirstRowID, next)
+		if f.FirstRowID == nil {
+			c.s.trace.violate("%s gives %s no row ids, want those from %d on", at, f.FileName, next)
+			return false
+		}
+		if *f.FirstRowID != next {
+			c.s.trace.violate("%s gives %s row ids from %d on, want %d", at, f.FileName, *f.FirstRowID, next)
 			return false
 		}
 		next += f.RowCount
