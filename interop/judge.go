@@ -16,7 +16,8 @@ func StartJudge(ctx context.Context) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, e.java, "-Xmx1g", "-XX:+UseSerialGC",
+	// It lives for a minute or two: what the second compiler costs it does not earn back.
+	cmd := exec.CommandContext(ctx, e.java, "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"--add-opens=java.base/java.lang=ALL-UNNAMED",
 		"--add-opens=java.base/java.nio=ALL-UNNAMED",
 		"--add-opens=java.base/java.util=ALL-UNNAMED",
