@@ -53,9 +53,10 @@ func TestRead(t *testing.T) {
 			t.Parallel()
 			a := newAccess(set.Table(t, name))
 			whole := list.take(name, "*")
-			for _, e := range a.expectations(t) {
+			for i, e := range a.expectations(t) {
 				err := a.check(e, a.read)
-				if _, offset := time.Now().Zone(); err == nil && (offset == 0 || e.Sys == "") {
+				scan := i == 0 || !testing.Short()
+				if _, offset := time.Now().Zone(); err == nil && scan && (offset == 0 || e.Sys == "") {
 					err = a.check(e, a.scan) // system tables show times of the machine's zone
 				}
 				waits := list.take(name, e.name) || whole && e.name == ""
