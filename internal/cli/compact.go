@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/option"
+	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -26,6 +29,8 @@ type compactFlags struct {
 	rate        string
 	format      string
 	options     []string
+	partitions  []string
+	where       string
 }
 
 func (fl *compactFlags) register(cmd *cobra.Command) {
@@ -35,6 +40,8 @@ func (fl *compactFlags) register(cmd *cobra.Command) {
 	f.StringVar(&fl.rate, "rate-limit", "", "bytes written per second at most, as 8 mb")
 	f.StringArrayVar(&fl.options, "option", nil, "table option for this compaction, as key=value")
 	f.StringVarP(&fl.format, "output", "o", "text", "text, or jsonl: the report as JSON")
+	f.StringArrayVar(&fl.partitions, "partition", nil, "partitions to compact, as column=value,…; may be given again (default: all)")
+	f.StringVar(&fl.where, "where", "", "partitions to compact, by a condition on their columns")
 }
 
 // compactOptions reads the flags.
@@ -67,13 +74,24 @@ func (fl *compactFlags) compactOptions() (table.CompactOptions, error) {
 		}
 		opts.Options[key] = value
 	}
+	for _, p := range fl.partitions {
+		values, err := partitionValues(p)
+		if err != nil {
+			return opts, err
+		}
+		opts.Partitions = append(opts.Partitions, values)
+	}
+	if fl.where != "" {
+		var err error
+		if opts.Where, err = sqltext.ParseWhere(fl.where); err != nil {
+			return opts, err
+		}
+	}
 	return opts, nil
 }
 
 func (a *app) tableCompact() *cobra.Command {
 	var fl compactFlags
-	var partitions []string
-	var where string
 	cmd := &cobra.Command{
 		Use:   "compact DB.TABLE",
 		Short: "Rewrite files so that reads find less to do",
@@ -93,18 +111,6 @@ was when the command is run again.`,
 			if err != nil {
 				return err
 			}
-			for _, p := range partitions {
-				values, err := partitionValues(p)
-				if err != nil {
-					return err
-				}
-				opts.Partitions = append(opts.Partitions, values)
-			}
-			if where != "" {
-				if opts.Where, err = sqltext.ParseWhere(where); err != nil {
-					return err
-				}
-			}
 			t, err := a.load(cmd.Context(), pos[0])
 			if err != nil {
 				return err
@@ -113,8 +119,6 @@ was when the command is run again.`,
 		},
 	}
 	fl.register(cmd)
-	cmd.Flags().StringArrayVar(&partitions, "partition", nil, "partitions to compact, as column=value,…; may be given again (default: all)")
-	cmd.Flags().StringVar(&where, "where", "", "partitions to compact, by a condition on their columns")
 	return cmd
 }
 
@@ -125,7 +129,11 @@ func (a *app) dbCompact() *cobra.Command {
 		Short: "Compact all tables of a database",
 		Long: `Compact all tables of a database, one after the other, as 'tarn table compact' does.
 A table that cannot be compacted does not keep the others from it: the command goes on
-and fails at the end.`,
+and fails at the end.
+
+With --partition or --where, tables that have no such partition columns are left out.`,
+		Example: `  tarn db compact shop --minor --rate-limit '8 mb'
+  tarn db compact shop --where "day < '2024-01-01'"`,
 		Args: args(1, 1, "the name of a database"),
 		RunE: func(cmd *cobra.Command, pos []string) error {
 			opts, err := fl.compactOptions()
@@ -142,21 +150,46 @@ and fails at the end.`,
 				return err
 			}
 			var failed error
+			left := 0
 			for _, name := range names {
 				if err := ctx.Err(); err != nil {
 					return errors.Join(failed, err)
 				}
 				t, err := cat.LoadTable(ctx, table.Identifier{Database: pos[0], Table: name})
+				if err == nil && !hasPartitions(t.Schema(), opts) {
+					left++
+					continue
+				}
 				if err == nil {
 					err = a.compact(ctx, t, opts, fl.format)
 				}
 				failed = errors.Join(failed, err)
+			}
+			if left > 0 && left == len(names) {
+				failed = tarnerr.New(tarnerr.Invalid, "choosing partitions", "no table has such partition columns", "database", pos[0])
 			}
 			return failed
 		},
 	}
 	fl.register(cmd)
 	return cmd
+}
+
+// hasPartitions reports that the columns which opts chooses partitions by are partition
+// columns of a table.
+func hasPartitions(s *schema.Schema, opts table.CompactOptions) bool {
+	for _, p := range opts.Partitions {
+		for column := range p {
+			if !slices.Contains(s.PartitionKeys, column) {
+				return false
+			}
+		}
+	}
+	if opts.Where == nil {
+		return true
+	}
+	where, err := expr.Bind(opts.Where, s.Fields)
+	return err == nil && !slices.ContainsFunc(where.Columns(), func(c string) bool { return !slices.Contains(s.PartitionKeys, c) })
 }
 
 // compact compacts one table and prints what became of it.

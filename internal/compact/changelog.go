@@ -289,7 +289,7 @@ func (w *rowWriter) write(ctx context.Context, rec arrow.RecordBatch) error {
 	if err := w.out.Write(ctx, file); err != nil {
 		return err
 	}
-	return w.r.cfg.Pace.spend(ctx, w.out.Written()-before)
+	return w.r.wrote(ctx, w.out.Written()-before)
 }
 
 // changelogSpec is what changelog files of a level look like.

@@ -118,14 +118,19 @@ func (r *Rewriter) copy(ctx context.Context, in batch.Reader, out *run.RollingWr
 			return err
 		}
 		now := out.Written()
-		if r.cfg.Progress != nil {
-			r.cfg.Progress(now - written)
-		}
-		if err := r.cfg.Pace.spend(ctx, now-written); err != nil {
+		if err := r.wrote(ctx, now-written); err != nil {
 			return err
 		}
 		written = now
 	}
+}
+
+// wrote tells that n more bytes are written, and holds the rewrite back where it has to.
+func (r *Rewriter) wrote(ctx context.Context, n int64) error {
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(n)
+	}
+	return r.cfg.Pace.spend(ctx, n)
 }
 
 // merged reads sections one after the other, each key once, in so much memory.
