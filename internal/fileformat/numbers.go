@@ -6,6 +6,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
 )
 
 // Run is some rows of a file that follow each other.
@@ -36,17 +38,12 @@ func Numbers(mem memory.Allocator, runs ...Run) *array.Int64 {
 	for _, r := range runs {
 		n += r.Rows
 	}
-	buf := memory.NewResizableBuffer(mem)
-	buf.Resize(arrow.Int64Traits.BytesRequired(n))
-	out := arrow.Int64Traits.CastFromBytes(buf.Bytes())[:n]
-	for _, r := range runs {
-		for i := range r.Rows {
-			out[i] = r.From + int64(i)
+	return batch.Int64s(mem, n, func(out []int64) {
+		for _, r := range runs {
+			for i := range r.Rows {
+				out[i] = r.From + int64(i)
+			}
+			out = out[r.Rows:]
 		}
-		out = out[r.Rows:]
-	}
-	data := array.NewData(arrow.PrimitiveTypes.Int64, n, []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	defer data.Release()
-	return array.NewInt64Data(data)
+	})
 }

@@ -3,7 +3,6 @@ package merge
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -195,18 +194,15 @@ func (f *Folder) column(c int, field arrow.Field) (arrow.Array, error) {
 
 // kinds is the column of row kinds that come out.
 func (f *Folder) kinds() arrow.Array {
-	buf := memory.NewResizableBuffer(f.cfg.Mem)
-	buf.Resize(f.out)
-	out := arrow.Int8Traits.CastFromBytes(buf.Bytes())[:0]
-	for k, kind := range f.ev.kinds {
-		if !f.drops(k) {
-			out = append(out, kind)
+	return batch.Int8s(f.cfg.Mem, f.out, func(out []int8) {
+		n := 0
+		for k, kind := range f.ev.kinds {
+			if !f.drops(k) {
+				out[n] = kind
+				n++
+			}
 		}
-	}
-	data := array.NewData(arrow.PrimitiveTypes.Int8, f.out, []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	defer data.Release()
-	return array.NewInt8Data(data)
+	})
 }
 
 // chosen are rows that were chosen, one per key that comes out.

@@ -85,15 +85,11 @@ func (r *reversed) Close() error {
 
 // withKinds is rec with other kinds in its first column.
 func withKinds(mem memory.Allocator, rec arrow.RecordBatch, n int, kind func(i int) types.RowKind) arrow.RecordBatch {
-	buf := memory.NewResizableBuffer(mem)
-	buf.Resize(n)
-	for i, b := 0, buf.Bytes(); i < n; i++ {
-		b[i] = byte(kind(i))
-	}
-	data := array.NewData(arrow.PrimitiveTypes.Int8, n, []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	kinds := array.NewInt8Data(data)
-	data.Release()
+	kinds := batch.Int8s(mem, n, func(out []int8) {
+		for i := range out {
+			out[i] = int8(kind(i))
+		}
+	})
 	defer kinds.Release()
 	cols := append([]arrow.Array{kinds}, rec.Columns()[1:]...)
 	return array.NewRecordBatch(rec.Schema(), cols, rec.NumRows())

@@ -15,13 +15,7 @@ import (
 
 // withInserts puts a kind column of +I before the first n columns of rec.
 func withInserts(mem memory.Allocator, schema *arrow.Schema, rec arrow.RecordBatch, n int) arrow.RecordBatch {
-	buf := memory.NewResizableBuffer(mem)
-	buf.Resize(int(rec.NumRows()))
-	clear(buf.Bytes())
-	data := array.NewData(arrow.PrimitiveTypes.Int8, int(rec.NumRows()), []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	kinds := array.NewInt8Data(data)
-	data.Release()
+	kinds := batch.Int8s(mem, int(rec.NumRows()), func(out []int8) { clear(out) })
 	defer kinds.Release()
 	cols := append([]arrow.Array{kinds}, rec.Columns()[:n]...)
 	return array.NewRecordBatch(schema, cols, rec.NumRows())

@@ -206,75 +206,109 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		r.out.Release()
 		r.out = nil
 	}
-	var in []arrow.Array
-	var rows int64
-	var numbers *array.Int64
-	if r.in == nil {
-		n, ok := r.rows.next()
-		if !ok {
-			return nil, io.EOF
-		}
-		rows = n
-		if r.tracking.numbered(r.cols) {
-			numbers = fileformat.Numbers(r.mem, fileformat.Run{From: r.at, Rows: int(n)})
-			defer numbers.Release()
-		}
-		r.at += n
-	} else {
-		rec, err := r.in.Next(ctx)
-		if err == io.EOF {
-			return nil, err
-		}
-		if err != nil {
-			return nil, tarnerr.Trace("reading data file", err, "file", r.file)
-		}
-		in, rows = rec.Columns(), rec.NumRows()
-		if r.tracking.numbered(r.cols) {
-			numbers, _ = in[len(in)-1].(*array.Int64)
-		}
+	rows, err := r.read(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer rows.release()
 	cols := make([]arrow.Array, 0, len(r.cols))
 	defer func() {
 		for _, c := range cols {
 			c.Release()
 		}
 	}()
-	at := 0
-	for i, c := range r.cols {
-		want := r.schema.Field(i).Type
-		if r.tracking.rowID(&c) || r.tracking.sequence(&c) {
-			var stored, col arrow.Array
-			var err error
-			if c.Source >= 0 {
-				stored = in[at]
-				at++
-			}
-			if r.tracking.rowID(&c) {
-				col, err = r.tracking.rowIDs(stored, numbers)
-			} else {
-				col, err = r.tracking.sequences(stored, int(rows))
-			}
-			if err != nil {
-				return nil, tarnerr.Trace("reading data file", err, "file", r.file)
-			}
-			cols = append(cols, col)
-			continue
-		}
-		if c.Source < 0 {
-			none := batch.Nulls(r.mem, want, int(rows))
-			cols = append(cols, array.MakeFromData(none))
-			none.Release()
-			continue
-		}
-		col, err := conform(r.mem, in[at], c, want)
+	for i := range r.cols {
+		col, err := r.column(i, &rows)
 		if err != nil {
-			return nil, tarnerr.Trace("reading data file", err, "file", r.file, "column", r.schema.Field(i).Name)
+			return nil, err
 		}
 		cols = append(cols, col)
-		at++
 	}
-	r.out = array.NewRecordBatch(r.schema, cols, rows)
+	r.out = array.NewRecordBatch(r.schema, cols, rows.n)
 	return r.out, nil
+}
+
+// stored is what a file has of some rows.
+type stored struct {
+	n       int64
+	columns []arrow.Array // borrowed; those that are not taken yet
+	numbers *array.Int64  // of the rows in the file, nil where nobody needs them
+	made    bool          // numbers are not borrowed
+}
+
+func (s *stored) release() {
+	if s.made {
+		s.numbers.Release()
+	}
+}
+
+// take takes the next column of the file.
+func (s *stored) take() arrow.Array {
+	c := s.columns[0]
+	s.columns = s.columns[1:]
+	return c
+}
+
+// read reads the next rows.
+func (r *reader) read(ctx context.Context) (stored, error) {
+	if r.in == nil {
+		return r.count()
+	}
+	rec, err := r.in.Next(ctx)
+	if err == io.EOF {
+		return stored{}, err
+	}
+	if err != nil {
+		return stored{}, tarnerr.Trace("reading data file", err, "file", r.file)
+	}
+	s := stored{n: rec.NumRows(), columns: rec.Columns()}
+	if r.tracking.numbered(r.cols) {
+		s.numbers, _ = s.columns[len(s.columns)-1].(*array.Int64)
+	}
+	return s, nil
+}
+
+// count goes on to the next rows of a file of which no column is read.
+func (r *reader) count() (stored, error) {
+	n, ok := r.rows.next()
+	if !ok {
+		return stored{}, io.EOF
+	}
+	s := stored{n: n}
+	if r.tracking.numbered(r.cols) {
+		s.numbers, s.made = fileformat.Numbers(r.mem, fileformat.Run{From: r.at, Rows: int(n)}), true
+	}
+	r.at += n
+	return s, nil
+}
+
+// column makes column i of rows.
+func (r *reader) column(i int, rows *stored) (arrow.Array, error) {
+	c, want := &r.cols[i], r.schema.Field(i).Type
+	var in arrow.Array // nil: not in the file
+	if c.Source >= 0 {
+		in = rows.take()
+	}
+	var out arrow.Array
+	var err error
+	switch {
+	case r.tracking.rowID(c):
+		out, err = r.tracking.rowIDs(in, rows.numbers)
+	case r.tracking.sequence(c):
+		out, err = r.tracking.sequences(in, int(rows.n))
+	case in == nil:
+		none := batch.Nulls(r.mem, want, int(rows.n))
+		defer none.Release()
+		return array.MakeFromData(none), nil
+	default:
+		if out, err = conform(r.mem, in, *c, want); err != nil {
+			return nil, tarnerr.Trace("reading data file", err, "file", r.file, "column", r.schema.Field(i).Name)
+		}
+	}
+	if err != nil {
+		return nil, tarnerr.Trace("reading data file", err, "file", r.file)
+	}
+	return out, nil
 }
 
 func (r *reader) Close() error {

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -66,20 +67,15 @@ func (t *tracking) completed(stored arrow.Array, n int, value func(i int) int64)
 	if stored != nil && !ok {
 		return nil, tarnerr.New(tarnerr.Corrupt, "reading row ids", "the column is no BIGINT", "type", stored.DataType())
 	}
-	buf := memory.NewResizableBuffer(t.mem)
-	buf.Resize(arrow.Int64Traits.BytesRequired(n))
-	out := arrow.Int64Traits.CastFromBytes(buf.Bytes())[:n]
-	for i := range out {
-		if given != nil && given.IsValid(i) {
-			out[i] = given.Value(i)
-		} else {
-			out[i] = value(i)
+	return batch.Int64s(t.mem, n, func(out []int64) {
+		for i := range out {
+			if given != nil && given.IsValid(i) {
+				out[i] = given.Value(i)
+			} else {
+				out[i] = value(i)
+			}
 		}
-	}
-	data := array.NewData(arrow.PrimitiveTypes.Int64, n, []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	defer data.Release()
-	return array.NewInt64Data(data), nil
+	}), nil
 }
 
 // columnsOf are the columns of a file that was written under a schema, as its format
