@@ -157,7 +157,7 @@ func TestEveryCallOfEachKindFailsOnce(t *testing.T) {
 	for _, d := range deeds {
 		staged, req := d.stage(t)
 		for _, on := range storages() {
-			if racing && on.Profile != mem.ObjectStore {
+			if (racing || testing.Short()) && on.Profile != mem.ObjectStore {
 				continue
 			}
 			t.Run(d.name+"/"+on.String(), func(t *testing.T) {
