@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -16,7 +17,8 @@ import (
 
 // Java compacts what Tarn wrote and Tarn compacts what Java wrote, on one table
 // for fifty rounds, minor and in full: after each round both read the rows of the
-// model.
+// model. Its levels differ in format, compression and statistics, and its files have no
+// columns of the key.
 func TestCompactionsTakeTurns(t *testing.T) {
 	t.Parallel()
 	j := judges.of(t)
@@ -34,7 +36,8 @@ func TestCompactionsTakeTurns(t *testing.T) {
 		}
 	}
 	play(true, `{"op":"create_table","columns":[["k","INT NOT NULL"],["v","STRING"],["s","BIGINT"]],"primary_keys":["k"],
-		"options":{"bucket":"2","num-sorted-run.compaction-trigger":"3","write-only":"true","sequence.field":"s"}}`)
+		"options":{"bucket":"2","num-sorted-run.compaction-trigger":"3","write-only":"true","sequence.field":"s",
+		"file.format.per.level":"0:avro","file.compression.per.level":"0:snappy,5:none","metadata.stats-mode.per.level":"0:none","data-file.thin-mode":"true","num-levels":"6"}}`)
 	rnd := rand.New(rand.NewPCG(50, 1))
 	type row struct {
 		v       string
@@ -82,6 +85,11 @@ func TestCompactionsTakeTurns(t *testing.T) {
 			if d := cmp.Diff(want, read(t, i, q)); d != "" {
 				t.Fatalf("round %d, %s writes, %s compacts, full %v: %s reads (-model +read) %s", round, user[javaWrites], user[javaCompacts], full, who, d)
 			}
+		}
+	}
+	for _, ending := range []string{"avro", "parquet"} {
+		if files, err := filepath.Glob(filepath.Join(q.Warehouse, "db.db", "t", "bucket-*", "data-*."+ending)); err != nil || len(files) < 20 {
+			t.Errorf("%d files of %s: %v", len(files), ending, err)
 		}
 	}
 	for _, s := range checked(t, j, q) {
