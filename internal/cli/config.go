@@ -12,7 +12,8 @@ import (
 // config turns the settings into the engine's.
 func config(s settings) (tarn.Config, error) {
 	const op = "reading settings"
-	cfg := tarn.Config{Workers: s.Workers}
+	// Commands print, copy or hand on what they read before they read on.
+	cfg := tarn.Config{Workers: s.Workers, Components: tarn.Components{Allocator: tarn.RecycledMemory()}}
 	if s.Memory != "" {
 		n, err := option.ParseMemorySize("memory", s.Memory)
 		if err != nil {
