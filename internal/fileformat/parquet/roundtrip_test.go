@@ -1,14 +1,11 @@
 package parquet
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/types"
@@ -108,60 +105,4 @@ func recordOf(fields []types.Field, cols ...arrow.Array) arrow.RecordBatch {
 		panic(err)
 	}
 	return newRecord(sc, cols)
-}
-
-// TestDictionaryWithoutEntries: a row group of nulls, written by an encoder that
-// expected few values, has a dictionary page of none. arrow-go writes such files.
-func TestDictionaryWithoutEntries(t *testing.T) {
-	alloc := checked(t)
-	var fields []types.Field
-	for i, typ := range []string{"INT", "BIGINT", "STRING", "DECIMAL(30,2)", "DOUBLE", "ARRAY<INT>"} {
-		fields = append(fields, field(i, fmt.Sprintf("c%d", i), typ))
-	}
-	var rows [][]types.Value
-	for i := range 320 {
-		if i >= 160 {
-			rows = append(rows, make([]types.Value, len(fields)))
-			continue
-		}
-		v := int64(i % 2)
-		rows = append(rows, []types.Value{v, v, fmt.Sprint("a text ", v), decimalValue(v), float64(v), []types.Value{v, v}})
-	}
-	rec := record(t, alloc, fields, rows)
-	defer rec.Release()
-	var data bytes.Buffer
-	props := []parquet.WriterProperty{}
-	for _, c := range fields {
-		props = append(props, parquet.WithDictionaryCostFallbackFor(c.Name, false))
-	}
-	w, err := pqarrow.NewFileWriter(rec.Schema(), &data, parquet.NewWriterProperties(props...), pqarrow.DefaultWriterProps())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, at := range []int64{0, 160} {
-		half := rec.NewSlice(at, at+160)
-		w.NewBufferedRowGroup()
-		if err := w.WriteBuffered(half); err != nil {
-			t.Fatal(err)
-		}
-		half.Release()
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := openBytes(data.Bytes(), alloc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	empty := 0
-	for _, c := range f.meta.groups[1].columns {
-		if c.dictOffset > 0 {
-			empty++
-		}
-	}
-	if len(f.meta.groups) != 2 || empty == 0 {
-		t.Fatalf("%d row groups, %d dictionaries in the second: the test needs them", len(f.meta.groups), empty)
-	}
-	sameRows(t, rowsOf(t, f, fileformat.ReadRequest{Columns: fields, BatchRows: 50}), textOf(fields, rec))
 }
