@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -22,15 +23,20 @@ import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.io.CompactIncrement;
 import org.apache.paimon.io.DataFileMeta;
+import org.apache.paimon.io.DataIncrement;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.Schema;
+import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.sink.CommitMessage;
+import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.paimon.table.sink.StreamTableCommit;
 import org.apache.paimon.table.sink.StreamTableWrite;
 import org.apache.paimon.table.sink.StreamWriteBuilder;
@@ -46,7 +52,8 @@ import org.apache.paimon.types.DataTypes;
  * Java Paimon as a contestant: java Peer.java WORKLOAD SIZE DIR DATA [key=value ...], with the
  * workloads and output of tarnbench, and "build", which makes the tables that all read: mor (one
  * full level and five level-0 runs), comp (the same compacted) and tiny; "build-engines" makes the
- * like of mor for other merge engines; "changes" reads the changelog of a table.
+ * like of mor for other merge engines; "changes" reads the changelog of a table. "build-files" makes
+ * tables of SIZE files, app and pk, and "files" counts the files and records of a table.
  */
 public final class Peer {
     static final String[] NAMES = {"id", "seq", "status", "amount", "qty", "price", "note", "ts", "d", "flag"};
@@ -80,6 +87,10 @@ public final class Peer {
         switch (args[0]) {
             case "build" -> build();
             case "build-engines" -> buildEngines();
+            case "build-files" -> buildFiles();
+            case "files" -> files();
+            case "commit-latency" -> commitLatency();
+            case "contention" -> contention();
             case "ingest" -> ingest();
             case "scan" -> scan();
             case "lookup" -> lookup();
@@ -148,6 +159,10 @@ public final class Peer {
     }
 
     static Table create(String name, boolean keyed, String bucket, Map<String, String> options) throws Exception {
+        return create(name, keyed, false, bucket, options);
+    }
+
+    static Table create(String name, boolean keyed, boolean partitioned, String bucket, Map<String, String> options) throws Exception {
         Catalog c = catalog();
         Identifier id = Identifier.create("b", name);
         c.dropTable(id, true);
@@ -155,8 +170,11 @@ public final class Peer {
         for (int i = 0; i < NAMES.length; i++) {
             s.column(NAMES[i], TYPES[i]);
         }
+        if (partitioned) {
+            s.column("p", DataTypes.INT().notNull()).partitionKeys("p");
+        }
         if (keyed) {
-            s.primaryKey("id");
+            s.primaryKey(partitioned ? List.of("p", "id") : List.of("id"));
         }
         options.forEach(s::option);
         c.createTable(id, s.build(), false);
@@ -370,14 +388,152 @@ public final class Peer {
                 found.merge(read(t, t.newReadBuilder().withFilter(p.equal(0, pick(77_000_000L + i, 0, size))), 1, false, true));
                 ms[i] = (System.nanoTime() - start) / 1e6;
             }
-            Clock sum = new Clock();
-            sum.nanos = (long) (Arrays.stream(ms).sum() * 1e6);
-            double first = ms[0];
-            Arrays.sort(ms);
-            result("lookup", variant, q, sum, String.format(Locale.ROOT,
-                    ",\"first_ms\":%.3f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"min_ms\":%.3f,\"max_ms\":%.3f,\"check\":{\"n\":%d,\"seq\":%d}",
-                    first, ms[q / 2], ms[Math.min(q * 99 / 100, q - 1)], ms[0], ms[q - 1], found.n, found.seq));
+            latencies("lookup", variant, ms, String.format(",\"check\":{\"n\":%d,\"seq\":%d}", found.n, found.seq));
         }
+    }
+
+    /** Tables of size files in partitions of a hundred: one of each is there, the others are names. */
+    static void buildFiles() throws Exception {
+        int parts = (int) Math.max(1, size / 100), each = (int) size / parts;
+        for (boolean keyed : new boolean[] {false, true}) {
+            Table t = create(keyed ? "pk" : "app", keyed, true, keyed ? "1" : "-1", keyed ? Map.of("write-only", "true") : Map.of());
+            BatchWriteBuilder b = t.newBatchWriteBuilder();
+            List<CommitMessage> made;
+            try (BatchTableWrite w = b.newWrite()) {
+                w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+                for (int p = 0; p < parts; p++) {
+                    for (InternalRow r : few(p * 10L, 10, p)) {
+                        w.write(r);
+                    }
+                }
+                made = w.prepareCommit();
+            }
+            int step = Math.max(1, each / 10);
+            for (int from = 0; from < each; from += step) {
+                List<CommitMessage> messages = new ArrayList<>();
+                for (CommitMessage m : made) {
+                    CommitMessageImpl one = (CommitMessageImpl) m;
+                    List<DataFileMeta> files = new ArrayList<>();
+                    for (int i = from; i < Math.min(each, from + step); i++) {
+                        DataFileMeta f = one.newFilesIncrement().newFiles().get(0);
+                        files.add(i == 0 ? f : f.rename("data-" + UUID.randomUUID() + "-0.parquet"));
+                    }
+                    messages.add(new CommitMessageImpl(one.partition(), one.bucket(), one.totalBuckets(),
+                            new DataIncrement(files, List.of(), List.of()), CompactIncrement.emptyIncrement()));
+                }
+                try (BatchTableCommit c = t.newBatchWriteBuilder().newCommit()) {
+                    c.commit(messages);
+                }
+            }
+        }
+    }
+
+    /** Rows of one partition. */
+    static List<InternalRow> few(long from, int n, int partition) {
+        List<InternalRow> out = new ArrayList<>();
+        for (InternalRow r : rows(from, n, 1000, 0)) {
+            Object[] fields = new Object[NAMES.length + 1];
+            for (int i = 0; i < NAMES.length; i++) {
+                fields[i] = ((GenericRow) r).getField(i);
+            }
+            fields[NAMES.length] = partition;
+            out.add(GenericRow.of(fields));
+        }
+        return out;
+    }
+
+    /** Ten rows a commit, by a writer of its own, into tables of many files. */
+    static void commitLatency() throws Exception {
+        int q = number("q", 40), parts = (int) Math.max(1, size / 100);
+        for (String name : text("tables", "app,pk").split(",")) {
+            Table t = open(name);
+            double[] written = new double[q], committed = new double[q];
+            for (int k = 0; k < q + 10; k++) { // tarnbench makes ten more, to count storage calls
+                List<InternalRow> rows = few(5_000_000 + k * 10L, 10, k % parts);
+                long start = System.nanoTime();
+                BatchWriteBuilder b = t.newBatchWriteBuilder();
+                try (BatchTableWrite w = b.newWrite()) {
+                    w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+                    for (InternalRow r : rows) {
+                        w.write(r);
+                    }
+                    List<CommitMessage> messages = w.prepareCommit();
+                    long prepared = System.nanoTime();
+                    try (BatchTableCommit c = b.newCommit()) {
+                        c.commit(messages);
+                    }
+                    if (k < q) {
+                        written[k] = (prepared - start) / 1e6;
+                        committed[k] = (System.nanoTime() - prepared) / 1e6;
+                    }
+                }
+            }
+            latencies("write-" + name, "all", written, "");
+            latencies("commit-" + name, "all", committed, "");
+        }
+    }
+
+    /** Writers that commit to one table at once, each with a catalog, a stream and a partition of its own. */
+    static void contention() throws Exception {
+        int writers = number("threads", 8), commits = number("commits", 20);
+        create("cont", true, true, "1", Map.of());
+        List<Callable<double[]>> jobs = new ArrayList<>();
+        for (int me = 0; me < writers; me++) {
+            int partition = me;
+            jobs.add(() -> {
+                double[] ms = new double[commits];
+                StreamWriteBuilder b = open("cont").newStreamWriteBuilder().withCommitUser("user-" + partition);
+                try (StreamTableWrite w = b.newWrite(); StreamTableCommit c = b.newCommit()) {
+                    w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+                    for (int k = 0; k < commits; k++) {
+                        for (InternalRow r : few((partition * 1000L + k) * 100, 100, partition)) {
+                            w.write(r);
+                        }
+                        List<CommitMessage> messages = w.prepareCommit(true, k + 1);
+                        long start = System.nanoTime();
+                        c.commit(k + 1, messages);
+                        ms[k] = (System.nanoTime() - start) / 1e6;
+                    }
+                }
+                return ms;
+            });
+        }
+        var pool = Executors.newFixedThreadPool(writers);
+        double[] all = new double[writers * commits];
+        int n = 0, failures = 0;
+        for (Future<double[]> f : pool.invokeAll(jobs)) {
+            try {
+                for (double one : f.get()) {
+                    all[n++] = one;
+                }
+            } catch (java.util.concurrent.ExecutionException e) {
+                failures++;
+                System.err.println(e.getCause());
+            }
+        }
+        pool.shutdown();
+        latencies("contention", writers + "x" + commits, Arrays.copyOf(all, Math.max(n, 1)), ",\"failures\":" + failures);
+    }
+
+    /** How many files and records the latest snapshot of a table has. */
+    static void files() throws Exception {
+        FileStoreTable t = (FileStoreTable) open(text("table", "app"));
+        long n = 0;
+        for (Split s : t.newReadBuilder().newScan().plan().splits()) {
+            n += ((DataSplit) s).dataFiles().size();
+        }
+        result("files", "cold", n, new Clock(), ",\"check\":{\"n\":" + n + ",\"records\":" + t.latestSnapshot().orElseThrow().totalRecordCount() + "}");
+    }
+
+    static void latencies(String metric, String variant, double[] ms, String more) {
+        Clock sum = new Clock();
+        int q = ms.length;
+        sum.nanos = (long) (Arrays.stream(ms).sum() * 1e6);
+        double first = ms[0];
+        Arrays.sort(ms);
+        result(metric, variant, q, sum, String.format(Locale.ROOT,
+                ",\"first_ms\":%.3f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"min_ms\":%.3f,\"max_ms\":%.3f",
+                first, ms[q / 2], ms[Math.min(q * 99 / 100, q - 1)], ms[0], ms[q - 1]) + more);
     }
 
     static void tinyRead() throws Exception {

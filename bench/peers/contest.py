@@ -21,14 +21,14 @@ here = os.path.dirname(os.path.abspath(__file__))
 data, tables, scratch = f"{work}/data-{size}", f"{work}/tables-{size}", f"{work}/scratch"
 n = int(size.rstrip("km")) * {"k": 1_000, "m": 1_000_000}.get(size[-1], 1)
 
-def java(workload, *more):
+def java(workload, *more, size=size):
     return ["java", "-Xmx4g", f"-Djava.io.tmpdir={scratch}", "-cp", classpath, "Peer", workload, size, *more]
 
 
 QUERY = "SELECT count(*), sum(amount), min(status), max(note) FROM"
 
 
-def tarn(workload, where, *more):
+def tarn(workload, where, *more, size=size):
     if workload == "tiny-query":
         return [f"{binaries}/tarn", "sql", "-w", where, "-o", "csv", "-c", f"{QUERY} b.tiny"]
     return [tarnbench, workload, size, where, *more]
@@ -57,6 +57,15 @@ WORKLOADS = {  # title: workload, its settings, reference, who takes part
     "look-up, compacted": ("lookup", ["table=comp"], "lookup", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
     "tiny read, whole process": ("tiny-read", [], None, ["tarn", "java", "pypaimon-native"]),
     "tiny query in SQL, whole process": ("tiny-query", ["query=" + QUERY], "tiny", ["tarn", "duckdb, files only"]),
+    "commits, 1k files": ("commit-latency", ["1k"], None, ["tarn", "java"]),
+    "commits, 10k files": ("commit-latency", ["10k"], None, ["tarn", "java"]),
+    "commits, contention of 8 × 20": ("contention", [], "contention", ["tarn", "java"]),
+}
+COMMITS = 40 + 10  # of ten rows: those that are timed, and those whose storage calls tarnbench counts
+PARTS = {  # what the table shows of workloads of several metrics
+    "full": "10 columns", "two": "2 columns", "range": "1 % of keys",
+    "write-app": "append, opening a writer and flushing", "commit-app": "append, commit",
+    "write-pk": "key table, opening a writer and flushing", "commit-pk": "key table, commit",
 }
 
 
@@ -95,6 +104,17 @@ def prepare():
         return json.load(f)
 
 
+def many_files(files):
+    """The directory with tables of so many files, made once."""
+    where = f"{work}/files-{files}"
+    if not os.path.exists(f"{where}/built"):
+        print(f"building tables of {files} files with Java", file=sys.stderr)
+        shutil.rmtree(where, ignore_errors=True)
+        run(java("build-files", where, data, size=files))
+        open(f"{where}/built", "w").close()
+    return where
+
+
 def differences(got, want):
     def same(a, b):
         return abs(a - b) <= 1e-6 * max(1, abs(a), abs(b)) if isinstance(a, float) or isinstance(b, float) else a == b
@@ -114,6 +134,17 @@ def verdict(title, contestant, results, where, reference):
             told = reference.setdefault(f"changes of {title}", changes[0]["rows"])
             if changes[0]["rows"] != told:
                 return f"WRONG: {changes[0]['rows']} changes, others tell {told}"
+    elif workload == "commit-latency":  # as many files as commits have come, and as many records as the others have
+        for table in ("app", "pk"):
+            check = run(java("files", where, data, "table=" + table))[0][0]["check"]
+            want = {"n": int(settings[0].rstrip("k")) * 1000 + COMMITS, "records": reference.setdefault(f"records of {title}: {table}", check["records"])}
+            if bad := differences(check, want):
+                return f"WRONG: {table} {bad}"
+    elif workload == "contention":
+        if failures := results[0]["failures"]:
+            return f"{failures} FAILED"
+        results = run(java("scan", where, data, "table=cont", "kinds=full", "iters=1"))[0]
+        reference.setdefault("contention", results[0]["check"])
     elif workload == "compact" and not contestant.startswith("duckdb"):
         results = run(java("scan", where, data, "table=mor", "kinds=full", "iters=1"))[0]
     for r in results:
@@ -129,34 +160,49 @@ def verdict(title, contestant, results, where, reference):
     return "OK"
 
 
+def measured(r):
+    """The metrics that the table shows of a result, with their seconds. Of commits p99 is one, too."""
+    if r.get("variant") == "last20":
+        return []
+    if r["metric"].startswith(("write-", "commit-", "contention")):
+        return [(f"{r['metric']} {p}", r[f"{p}_ms"] / 1e3) for p in ("p50", "p99")]
+    return [(r["metric"], r["p50_ms"] / 1e3 if "p50_ms" in r else r["secs"])]
+
+
 def contest(title, reference, raw):
     workload, settings, _, names = WORKLOADS[title]
     seen = {}  # metric → contestant → measurements
     for repetition in range(int(repetitions)):
         for name in names:
             where = tables
-            if workload in ("ingest", "compact"):
+            if workload in ("ingest", "compact", "contention", "commit-latency"):
                 where = f"{scratch}/{name}"
                 shutil.rmtree(where, ignore_errors=True)
                 os.makedirs(where)
             if workload == "compact":
                 shutil.copytree(f"{tables}/b.db/mor", f"{where}/b.db/mor")
                 shutil.copy(f"{tables}/mor.files", where)
-            results, wall, cpu, memory = run(CONTESTANTS[name](workload, where, data, *settings))
+            if workload == "commit-latency":
+                shutil.copytree(many_files(settings[0]), where, dirs_exist_ok=True)
+                command = CONTESTANTS[name](workload, where, data, size=settings[0])
+            else:
+                command = CONTESTANTS[name](workload, where, data, *settings)
+            results, wall, cpu, memory = run(command)
             check = verdict(title, name, results, where, reference)
             if workload.startswith("tiny"):
                 results = [r | {"secs": wall, "cpu": cpu} for r in results]
             for r in results:
                 raw.write(json.dumps({"workload": title, "contestant": name, "repetition": repetition, "memory": memory, "verdict": check} | r) + "\n")
-                value = r["p50_ms"] / 1e3 if "p50_ms" in r else r["secs"]
-                seen.setdefault(r["metric"], {}).setdefault(name, []).append((value, r["cpu"], memory, check))
+                for metric, value in measured(r):
+                    seen.setdefault(metric, {}).setdefault(name, []).append((value, r["cpu"], memory, check))
             raw.flush()
             print(f"{title}, repetition {repetition + 1}: {name} {wall:.2f} s, {check}", file=sys.stderr)
     for metric, by_name in seen.items():
         best = {name: min(m[0] for m in ms) for name, ms in by_name.items()}
         for name, ms in by_name.items():
-            what = title if metric in ("ingest", "lookup", "compact", "tiny-read", "tiny-query") else f"{title}: {dict(full='10 columns', two='2 columns', range='1 % of keys')[metric]}"
-            cpu = "–" if metric == "lookup" else f"{min(m[1] for m in ms):.2f}"
+            part, _, percentile = metric.partition(" ")
+            what = ", ".join(filter(None, [f"{title}: {PARTS[part]}" if part in PARTS else title, percentile]))
+            cpu = "–" if metric == "lookup" or percentile else f"{min(m[1] for m in ms):.2f}"
             yield (f"| {what} | {name} | {best[name] * 1e3:.1f} | {statistics.median(m[0] for m in ms) * 1e3:.1f} | {cpu} | {max(m[2] for m in ms):.0f} | "
                    f"{best[name] / best['tarn']:.2f} | {', '.join(sorted({m[3] for m in ms}))} |")
 
