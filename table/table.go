@@ -227,8 +227,9 @@ type Committable struct {
 	Properties map[string]string
 	// Overwrite makes the commit replace rows that are there; nil adds to them.
 	Overwrite *Overwrite
-	// Check holds files that are only added against the table, too: set it when
-	// messages are committed again after a restart.
+	// Check holds files that are only added against the table, too, and sees that
+	// all files are there, with a call of the storage for each: set it when messages
+	// are committed again after a restart. NotFound when some have been removed.
 	Check bool
 }
 

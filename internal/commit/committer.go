@@ -128,8 +128,9 @@ type Request struct {
 	Properties map[string]string
 	// Empty makes a snapshot even when nothing was written.
 	Empty bool
-	// Check holds files that are only added against the table, too, as after a
-	// restart, when they may have been committed before.
+	// Check holds files that are only added against the table, too, and sees that
+	// they are there, as after a restart: they may have been committed before, and
+	// may have been removed.
 	Check bool
 	// Overwrite makes the commit replace what partitions hold; nil adds to it.
 	Overwrite *Overwrite

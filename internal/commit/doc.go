@@ -8,7 +8,7 @@
 // attempt.go makes one try: incarnation.go sees that the table is still the one
 // that was opened, displaced.go that what this process has made is still there,
 // held.go reads what the change is held against, fit.go decides
-// with conflict.go (vectors.go, index.go, strict.go and expired.go know special
+// with present.go and conflict.go (vectors.go, index.go, strict.go and expired.go know special
 // cases), rollback.go makes room, blame.go says why not, tracking.go gives out row
 // ids, build.go writes the metadata, intent.go leaves word of it, publisher.go creates the snapshot file
 // (publisher_lock.go under a lock, publisher_catalog.go through a catalog),

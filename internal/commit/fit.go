@@ -20,6 +20,11 @@ func (t *tries) fit(ctx context.Context, base *snapshot.Snapshot) (change, error
 	if err != nil {
 		return ch, err
 	}
+	if t.req.Check && len(t.built) == 0 {
+		if err := t.c.present(ctx, &ch); err != nil {
+			return ch, err
+		}
+	}
 	found, err := t.c.strict.look(ctx, t.c, t.req.User, ch.kind, base)
 	if err != nil {
 		return ch, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,15 @@ func (w *world) do(d *datadriven.TestData) string {
 		m.CompactBefore, m.CompactAfter = []*datafile.Meta{f}, []*datafile.Meta{up}
 		w.messages[w.name(d)] = m
 		w.files[w.name(d)] = up
+		return ""
+	case "lose": // a clean-up takes what no snapshot has
+		for _, name := range w.list(d, "of") {
+			for _, p := range w.fs.Paths() {
+				if path.Base(p) == w.file(name).FileName {
+					w.fs.Remove(p)
+				}
+			}
+		}
 		return ""
 	case "vector":
 		return w.vector(d)
