@@ -22,6 +22,10 @@ type Options struct {
 type FS struct {
 	durable bool
 	env     env.Env
+	// What makes a file, and the names in a directory, outlive a crash. They are
+	// called when durable is set only.
+	fsync    func(*os.File) error
+	fsyncDir func(dir string) error
 }
 
 var _ fileio.FileIO = (*FS)(nil)
@@ -31,7 +35,7 @@ func New(opts Options) *FS {
 	if opts.Env == nil {
 		opts.Env = env.Real()
 	}
-	return &FS{durable: opts.Durability == fileio.Fsync, env: opts.Env}
+	return &FS{durable: opts.Durability == fileio.Fsync, env: opts.Env, fsync: (*os.File).Sync, fsyncDir: syncDir}
 }
 
 // Capabilities implements fileio.FileIO.

@@ -34,6 +34,19 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// The registry passes on when a write counts as done.
+func TestRegisteredDurability(t *testing.T) {
+	for _, d := range []fileio.Durability{fileio.Fsync, fileio.OS} {
+		fs, _, err := fileio.OpenURI(t.Context(), "file:"+root(t), fileio.Settings{Durability: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fs.Capabilities().Durable != (d == fileio.Fsync) {
+			t.Errorf("%v: durable is %v", d, fs.Capabilities().Durable)
+		}
+	}
+}
+
 func TestURIAsJavaPrintsIt(t *testing.T) {
 	if got := local.New(local.Options{}).URI("/w/db.db/t"); got != "file:/w/db.db/t" {
 		t.Error(got)

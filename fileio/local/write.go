@@ -179,7 +179,7 @@ func (fs *FS) create(p string) (*os.File, error) {
 func (fs *FS) finish(f *os.File) error {
 	var err error
 	if fs.durable {
-		err = f.Sync()
+		err = fs.fsync(f)
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -214,5 +214,5 @@ func (fs *FS) syncDir(dir string) error {
 	if !fs.durable {
 		return nil
 	}
-	return syncDir(native(dir))
+	return fs.fsyncDir(native(dir))
 }
