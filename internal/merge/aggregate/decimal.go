@@ -51,7 +51,7 @@ func sums(f *column, vals [][]decimal128.Num, a *apart, out []decimal128.Num) bo
 		at, v := &out[a.of[j]], vals[r>>32][uint32(r)]
 		low, carry := bits.Add64(at.LowBits(), v.LowBits(), 0)
 		high := at.HighBits() + v.HighBits() + int64(carry)
-		beyond |= high ^ int64(low)>>63 | v.HighBits() ^ int64(v.LowBits())>>63
+		beyond |= (high ^ int64(low)>>63) | (v.HighBits() ^ int64(v.LowBits())>>63)
 		*at = decimal128.New(high, low)
 	}
 	return beyond == 0

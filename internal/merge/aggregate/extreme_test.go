@@ -120,3 +120,64 @@ func TestQuickFoldsAreTheSlowOnes(t *testing.T) {
 		mem.AssertSize(t, 0)
 	}
 }
+
+// Sums that leave 64 bits do so in a hurry as they do one after the other: some ten of
+// the largest values of either sign, and some of the other sign among them.
+func TestSumsNearTheirLimits(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	for _, typ := range []string{"DECIMAL(18, 0)", "DECIMAL(18, 2)", "DECIMAL(17, 0)", "DECIMAL(19, 0)"} {
+		decimal := types.MustParse(typ)
+		f, err := New("sum", types.Field{ID: 1, Name: "v", Type: decimal}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dt, err := types.ArrowType(decimal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := decimal128.GetScaleMultiplier(decimal.Precision).Sub(decimal128.FromU64(1))
+		b := array.NewDecimal128Builder(mem, dt.(*arrow.Decimal128Type))
+		b.AppendValues([]decimal128.Num{limit, limit.Negate(), decimal128.FromI64(1), decimal128.FromI64(-1)}, nil)
+		source := b.NewArray()
+		b.Release()
+		nulls := 0
+		for rows := 8; rows <= 14; rows++ {
+			for sign := range 2 {
+				for others := range 4 { // none, one of the other sign first, one last, a small one last
+					g := &Groups{}
+					for i := range rows {
+						row := sign
+						if others == 1 && i == 0 || others == 2 && i == rows-1 {
+							row = 1 - sign
+						}
+						g.Refs = append(g.Refs, batch.NewRef(0, row))
+					}
+					if others == 3 {
+						g.Refs = append(g.Refs, batch.NewRef(0, 2+sign))
+					}
+					g.Ends = []int{len(g.Refs)}
+					slow := &Groups{Refs: g.Refs, Ends: g.Ends, Kinds: make([]int8, len(g.Refs))}
+					got, err := f.Fold(mem, []arrow.Array{source}, g)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, err := f.Fold(mem, []arrow.Array{source}, slow)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.ValueStr(0) != want.ValueStr(0) {
+						t.Errorf("%d rows of %s, sign %d, others %d: %s, want %s", rows, typ, sign, others, got.ValueStr(0), want.ValueStr(0))
+					}
+					nulls += want.NullN()
+					got.Release()
+					want.Release()
+				}
+			}
+		}
+		if decimal.Precision >= 18 && nulls == 0 {
+			t.Errorf("no sum of %s is too large", typ)
+		}
+		source.Release()
+	}
+}
