@@ -181,3 +181,53 @@ func TestSumsNearTheirLimits(t *testing.T) {
 		source.Release()
 	}
 }
+
+// A column of nulls may have no buffer of values.
+func TestNullsWithoutValues(t *testing.T) {
+	const rows = 11
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	zeroes := memory.NewBufferBytes(make([]byte, 2))
+	for _, c := range []struct {
+		typ       string
+		functions []string
+	}{
+		{"INT", []string{"max", "min", "sum", "product", "last_value", "last_non_null_value", "first_value"}},
+		{"BIGINT", []string{"max", "sum"}}, {"DOUBLE", []string{"max", "min", "sum"}},
+		{"DECIMAL(10, 2)", []string{"max", "min", "sum", "product"}}, {"BOOLEAN", []string{"bool_and", "bool_or", "last_value"}},
+	} {
+		dt, err := types.ArrowType(types.MustParse(c.typ))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bits := range []*memory.Buffer{zeroes, nil} {
+			data := array.NewData(dt, rows, []*memory.Buffer{bits, nil}, nil, rows, 0)
+			all := array.MakeFromData(data)
+			data.Release()
+			column := all
+			if bits != nil {
+				column = array.NewSlice(all, 1, rows)
+				all.Release()
+			}
+			g := &Groups{Ends: []int{3, 4, rows - 1}}
+			for i := range rows - 1 {
+				g.Refs = append(g.Refs, batch.NewRef(0, i))
+			}
+			for _, function := range c.functions {
+				f, err := New(function, types.Field{ID: 1, Name: "v", Type: types.MustParse(c.typ)}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := f.Fold(mem, []arrow.Array{column}, g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.NullN() != got.Len() || got.Len() != 3 {
+					t.Errorf("%s of %s: %v", function, c.typ, got)
+				}
+				got.Release()
+			}
+			column.Release()
+		}
+	}
+}

@@ -73,12 +73,18 @@ func truths(sources []arrow.Array) bitmaps {
 	return out
 }
 
-// valuesOf are the values of sources of fixed width.
+// valuesOf are the values of sources of fixed width, which nulls have, too: where all
+// are null there may be no buffer of them.
 func valuesOf[T arrow.FixedWidthType](sources []arrow.Array) [][]T {
 	out := make([][]T, len(sources))
 	for i, s := range sources {
-		if s != nil && s.Data().Buffers()[1] != nil {
-			out[i] = arrow.GetValues[T](s.Data(), 1)
+		if s == nil {
+			continue
+		}
+		if d := s.Data(); d.Buffers()[1] != nil {
+			out[i] = arrow.GetValues[T](d, 1)
+		} else {
+			out[i] = make([]T, d.Len())
 		}
 	}
 	return out
