@@ -22,13 +22,14 @@ type Pace struct {
 // NewPace allows so many bytes a second, at least one.
 func NewPace(e env.Env, perSecond int64) *Pace { return &Pace{env: e, perSecond: max(1, perSecond)} }
 
-// spend waits until n more bytes may be written. The first ones are free.
+// spend waits until n more bytes may be written. The first ones are free. A negative n
+// takes back what was estimated too much, and waits for nothing.
 func (p *Pace) spend(ctx context.Context, n int64) error {
-	if p == nil || n <= 0 {
+	if p == nil || n == 0 {
 		return nil
 	}
 	wait := p.owe(n)
-	if wait <= 0 {
+	if n < 0 || wait <= 0 {
 		return nil
 	}
 	if err := p.env.Sleep(ctx, wait); err != nil {
@@ -38,7 +39,8 @@ func (p *Pace) spend(ctx context.Context, n int64) error {
 }
 
 // owe counts n more bytes, of which none wait: those do that come next. It returns how
-// long what was counted before makes one wait. Less than none were counted too much.
+// long what was counted before makes one wait. A negative n takes back what was estimated
+// too much.
 func (p *Pace) owe(n int64) (wait time.Duration) {
 	if p == nil {
 		return 0
