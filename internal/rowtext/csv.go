@@ -2,6 +2,7 @@ package rowtext
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -16,7 +17,8 @@ import (
 // ReadCSV reads comma-separated values of fields (RFC 4180). With a header the
 // columns may come in any order, types.KindColumn among them, and those not
 // named are null; without one a line has all columns in table order. A cell that
-// is opts.Null is null unless it stands in quotes and its column takes strings.
+// is opts.Null is null unless it stands in quotes and its column takes strings,
+// or VARIANTs and it is JSON.
 func ReadCSV(r io.Reader, fields []types.Field, opts ReadOptions) (Reader, error) {
 	text := &csvInput{r: r}
 	c := &csvRows{text: text, in: csv.NewReader(text), fields: fields, null: opts.Null}
@@ -77,7 +79,7 @@ func (c *csvRows) readHeader() error {
 				WithHint("Rename the column in the file, or give --header=false when the first line is data.")
 		}
 		if slices.Contains(c.target, at) {
-			return tarnerr.New(tarnerr.Invalid, "reading CSV header", "column named twice", "line", 1, "column", name)
+			return tarnerr.New(tarnerr.Invalid, "reading CSV header", "column named twice", "line", 1, "column", strconv.Quote(name))
 		}
 		c.target = append(c.target, at)
 	}
@@ -137,7 +139,7 @@ func (c *csvRows) parse(cells []string) (row, *RowError) {
 			continue
 		}
 		f := c.fields[c.target[i]]
-		if text == c.null && !(f.Type.IsString() && c.quoted(i)) {
+		if text == c.null && !(c.mayQuote(f.Type, text) && c.quoted(i)) {
 			continue
 		}
 		cell, bad := parseText(f.Type, text)
@@ -152,6 +154,11 @@ func (c *csvRows) parse(cells []string) (row, *RowError) {
 		}
 	}
 	return out, nil
+}
+
+// mayQuote reports that a cell which reads like null may be a value, in quotes.
+func (c *csvRows) mayQuote(t types.Type, text string) bool {
+	return t.IsString() || t.Root == types.Variant && json.Valid([]byte(text))
 }
 
 func (c *csvRows) name(i int) string {

@@ -72,6 +72,32 @@ func TestEmptyStringsInCSV(t *testing.T) {
 	}
 }
 
+// So is a VARIANT whose JSON reads like null; what is no JSON is null in quotes, too.
+func TestVariantsThatReadLikeNullInCSV(t *testing.T) {
+	fs := fields(t, "v VARIANT", "n INT")
+	for _, null := range []string{"null", "1", "", "NULL"} {
+		in := `{"v":"null","n":null}` + "\n" + `{"v":null,"n":2}` + "\n" + `{"v":"1","n":3}` + "\n"
+		var csvText, again bytes.Buffer
+		roundTrip(t, fs, false, func(mem memory.Allocator) (batch.Reader, error) {
+			return ReadJSONL(strings.NewReader(in), fs, ReadOptions{Mem: mem})
+		}, NewCSV(&csvText, fs, false, 0, null))
+		text := csvText.String()
+		roundTrip(t, fs, false, func(mem memory.Allocator) (batch.Reader, error) {
+			return ReadCSV(strings.NewReader(text), fs, ReadOptions{Mem: mem, Header: true, Null: null})
+		}, NewJSONL(&again, fs, false))
+		if again.String() != in {
+			t.Errorf("null %q: through\n%s\nto\n%s", null, text, again.String())
+		}
+	}
+	var out bytes.Buffer
+	roundTrip(t, fs, false, func(mem memory.Allocator) (batch.Reader, error) {
+		return ReadCSV(strings.NewReader("\"NULL\",1\n"), fs, ReadOptions{Mem: mem, Null: "NULL"})
+	}, NewJSONL(&out, fs, false))
+	if want := `{"v":null,"n":1}` + "\n"; out.String() != want {
+		t.Errorf("a quoted NULL is %s", out.String())
+	}
+}
+
 func TestRejectedTextIsWhole(t *testing.T) {
 	fs := fields(t, "id INT NOT NULL", "s STRING")
 	var told []string
