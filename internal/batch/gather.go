@@ -64,7 +64,7 @@ func GatherColumn(mem memory.Allocator, dt arrow.DataType, sources []arrow.Array
 }
 
 // GatherValid gathers rows of one column none of which is null, and does not look for
-// nulls among them.
+// nulls among them, but in dictionaries.
 func GatherValid(mem memory.Allocator, dt arrow.DataType, sources []arrow.Array, refs []Ref) (arrow.Array, error) {
 	return gatherColumn(mem, dt, sources, refs, true)
 }
@@ -76,7 +76,8 @@ func gatherColumn(mem memory.Allocator, dt arrow.DataType, sources []arrow.Array
 			continue
 		}
 		data[i] = s.Data()
-		if d := data[i]; valid && d.NullN() > 0 {
+		// Data made of buffers would lose a dictionary.
+		if d := data[i]; valid && d.NullN() > 0 && d.DataType().ID() != arrow.DICTIONARY {
 			buffers := append([]*memory.Buffer{nil}, d.Buffers()[1:]...)
 			data[i] = array.NewData(d.DataType(), d.Len(), buffers, d.Children(), 0, d.Offset())
 			defer data[i].Release()

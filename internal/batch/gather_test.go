@@ -225,6 +225,31 @@ func TestGatherValid(t *testing.T) {
 	}
 }
 
+// A dictionary stays one.
+func TestGatherValidOfADictionary(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	dt := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	b := array.NewDictionaryBuilder(mem, dt).(*array.BinaryDictionaryBuilder)
+	defer b.Release()
+	for _, s := range []string{"a", "b"} {
+		if err := b.AppendString(s); err != nil {
+			t.Fatal(err)
+		}
+		b.AppendNull()
+	}
+	src := b.NewArray()
+	defer src.Release()
+	got, err := GatherValid(mem, dt, []arrow.Array{src}, []Ref{NewRef(0, 2), NewRef(0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Release()
+	if got.ValueStr(0) != "b" || got.ValueStr(1) != "a" {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestFilterCopiesOnlyWhenRowsLieApart(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
