@@ -52,21 +52,25 @@ func TestRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAccess(set.Table(t, name))
-			whole := list.take(name, "*")
+			whole := list.take(t, name, "*")
 			for i, e := range a.expectations(t) {
 				err := a.check(e, a.read)
 				scan := i == 0 || !testing.Short()
 				if _, offset := time.Now().Zone(); err == nil && scan && (offset == 0 || e.Sys == "") {
 					err = a.check(e, a.scan) // system tables show times of the machine's zone
 				}
-				waits := list.take(name, e.name) || whole && e.name == ""
+				feature := list.take(t, name, e.name)
+				waits := feature != nil || whole != nil && e.name == ""
+				if feature == nil {
+					feature = whole
+				}
 				switch {
 				case waits && err == nil:
 					t.Errorf("%s reads right: take it off testdata/waiting.txt", e.file())
-				case waits && !errors.Is(err, tarnerr.Unsupported):
-					t.Errorf("%s is not refused by name: %v", e.file(), err)
-				case !waits && !whole && err != nil:
+				case err != nil && feature == nil:
 					t.Errorf("%s: %v", e.file(), err)
+				case err != nil && !(errors.Is(err, tarnerr.Unsupported) && feature.MatchString(err.Error())):
+					t.Errorf("%s is not refused with %q, for what it waits for: %v", e.file(), feature, err)
 				}
 			}
 			a.mem.AssertSize(t, 0)
@@ -84,6 +88,21 @@ func TestRead(t *testing.T) {
 type waiting struct {
 	mu    sync.Mutex
 	lines map[string]string
+}
+
+// features are what tables wait for, each with what a refusal for it names.
+var features = map[string]*regexp.Regexp{
+	"CSV data files":           regexp.MustCompile(`format=csv\b`),
+	"JSON data files":          regexp.MustCompile(`format=json\b`),
+	"branches":                 regexp.MustCompile(`: branches\b|name=\$branches\b`),
+	"data evolution":           regexp.MustCompile(`option=data-evolution\.enabled value=true\b`),
+	"deletion vectors":         regexp.MustCompile(`option=deletion-vectors\.enabled value=true\b|: deletion vectors\b`),
+	"fallback branches":        regexp.MustCompile(`option=scan\.fallback-branch\b|: branches\b`),
+	"manifests in Parquet":     regexp.MustCompile(`option=manifest\.format value=parquet\b`),
+	"postponed buckets":        regexp.MustCompile(`option=bucket value=-2\b`),
+	"tags":                     regexp.MustCompile(`: tags\b|name=\$tags\b`),
+	"time travel by time":      regexp.MustCompile(`option=scan\.timestamp-millis\b`),
+	"time travel by watermark": regexp.MustCompile(`option=scan\.watermark\b`),
 }
 
 func readWaiting(t *testing.T) *waiting {
@@ -105,14 +124,22 @@ func readWaiting(t *testing.T) *waiting {
 	return w
 }
 
-// take reports whether a line is on the list and crosses it off.
-func (w *waiting) take(table, expectation string) bool {
+// take crosses a line off the list and returns what a refusal for its feature
+// names, nil when there is no such line.
+func (w *waiting) take(t *testing.T, table, expectation string) *regexp.Regexp {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	line := table + " " + expectation
-	_, ok := w.lines[line]
+	feature, ok := w.lines[line]
+	if !ok {
+		return nil
+	}
 	delete(w.lines, line)
-	return ok
+	words := features[feature]
+	if words == nil {
+		t.Fatalf("testdata/waiting.txt: %q names no feature that is known here", feature)
+	}
+	return words
 }
 
 // expectation is what one read of a table must give.
