@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 
@@ -14,25 +16,38 @@ import (
 )
 
 func main() {
-	warehouse := flag.String("w", "", "warehouse `directory`, made when it is not there")
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: replay -w DIR SCENARIO.json…")
-		flag.PrintDefaults()
-	}
-	flag.Parse()
-	if *warehouse == "" || flag.NArg() == 0 {
-		flag.Usage()
-		os.Exit(tarnerr.Invalid.ExitCode())
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := replay(ctx, *warehouse, flag.Args()); err != nil {
-		fmt.Fprintf(os.Stderr, "replay: %v\n", err)
-		os.Exit(tarnerr.KindOf(err).ExitCode())
-	}
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
-func replay(ctx context.Context, warehouse string, files []string) error {
+// run is the command without its process; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	warehouse := flags.String("w", "", "warehouse `directory`, made when it is not there")
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: replay -w DIR SCENARIO.json…")
+		flags.PrintDefaults()
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return tarnerr.Invalid.ExitCode()
+	case *warehouse == "" || flags.NArg() == 0:
+		flags.Usage()
+		return tarnerr.Invalid.ExitCode()
+	}
+	if err := replay(ctx, stdout, *warehouse, flags.Args()); err != nil {
+		fmt.Fprintf(stderr, "replay: %v\n", err)
+		return tarnerr.KindOf(err).ExitCode()
+	}
+	return 0
+}
+
+func replay(ctx context.Context, stdout io.Writer, warehouse string, files []string) error {
 	cat, err := tarn.Open(ctx, warehouse, tarn.Config{})
 	if err != nil {
 		return err
@@ -46,7 +61,7 @@ func replay(ctx context.Context, warehouse string, files []string) error {
 		if err := player.Play(ctx, cat, s); err != nil {
 			return err
 		}
-		fmt.Printf("replayed %s: %d operations\n", s.Name, len(s.Ops))
+		fmt.Fprintf(stdout, "replayed %s: %d operations\n", s.Name, len(s.Ops))
 	}
 	return nil
 }
