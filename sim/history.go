@@ -194,12 +194,13 @@ func (c *checker) paths(entries []manifest.Entry) []string {
 	return out
 }
 
-// content is what the live files hold, read one by one.
+// content is what the live files hold, read one by one, in order: which one is broken
+// is told, and a trace has to repeat it.
 func (c *checker) content(live map[string]manifest.Entry) (state, error) {
 	m := newModel(c.s.scenario.keyed)
 	n := 0
-	for _, e := range live {
-		rows, err := c.read(e)
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		rows, err := c.read(live[id])
 		if err != nil {
 			return "", err
 		}
@@ -258,7 +259,8 @@ func (c *checker) levels(at string, live map[string]manifest.Entry) bool {
 		low, top int64
 	}
 	spans := map[string][]span{}
-	for id, e := range live {
+	for _, id := range slices.Sorted(maps.Keys(live)) {
+		e := live[id]
 		if e.File.Level == 0 {
 			continue
 		}
@@ -281,7 +283,8 @@ func (c *checker) levels(at string, live map[string]manifest.Entry) bool {
 		}
 		spans[where] = append(spans[where], x)
 	}
-	for where, list := range spans {
+	for _, where := range slices.Sorted(maps.Keys(spans)) {
+		list := spans[where]
 		slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.low, b.low) })
 		for i := 1; i < len(list); i++ {
 			if list[i-1].top >= list[i].low {
