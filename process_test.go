@@ -175,7 +175,7 @@ func TestTwoProcesses(t *testing.T) {
 		if int(next-1) != writers*commits {
 			t.Errorf("%v: %d snapshots, want %d", id, next-1, writers*commits)
 		}
-		got := readPairs(t, tbl)
+		got := readPairs(t, tbl, 0)
 		var want [][2]int64
 		for i := range int64(commits) {
 			for w := range int64(writers) {
@@ -190,10 +190,10 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// readPairs reads two BIGINT columns, sorted.
-func readPairs(t *testing.T, tbl table.Table) [][2]int64 {
+// readPairs reads two BIGINT columns of a snapshot, 0 = the latest, sorted.
+func readPairs(t *testing.T, tbl table.Table, snapshot int64) [][2]int64 {
 	t.Helper()
-	r, err := tbl.Scan(t.Context(), table.Scan{})
+	r, err := tbl.Scan(t.Context(), table.Scan{SnapshotID: snapshot})
 	if err != nil {
 		t.Fatal(err)
 	}

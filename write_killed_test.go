@@ -49,14 +49,17 @@ func openSpilling(ctx context.Context, dir string, l *event.Listener) (*tarn.Run
 }
 
 // upsertForever goes on with the commits of a stream: commit n sets all keys to n.
-// It dies at the second event of the phase.
+// It dies at the second event of the phase, or of those that the phase says.
 func upsertForever(ctx context.Context, dir, phase string) error {
-	seen := 0
+	seen, last := 0, 2
+	if phase == "told later" { // each commit has two snapshots: the rows, and what was looked up
+		last = 3
+	}
 	die := func(now string) {
 		if now != phase {
 			return
 		}
-		if seen++; seen == 2 {
+		if seen++; seen == last {
 			kill()
 		}
 	}
@@ -72,8 +75,13 @@ func upsertForever(ctx context.Context, dir, phase string) error {
 		FlushEnd:   func(event.FlushEnd) { die("flush") },
 		CompactEnd: func(event.CompactEnd) { die("compacted") },
 		StorageCall: func(i event.StorageCall) {
-			if i.Method == "write" && strings.Contains(i.Path, "/bucket-") {
+			switch {
+			case i.Method == "write" && strings.Contains(i.Path, "/changelog-"):
+				die("changelog")
+			case i.Method == "write" && strings.Contains(i.Path, "/bucket-"):
 				die("write")
+			case i.Method == "create-if-absent" && strings.Contains(i.Path, "/snapshot/snapshot-"):
+				die("told later")
 			}
 		},
 		CommitBegin: func(event.CommitBegin) { die("commit") },
@@ -86,11 +94,11 @@ func upsertForever(ctx context.Context, dir, phase string) error {
 	if err != nil {
 		return err
 	}
-	last, _, err := w.LastCommitted(ctx)
+	before, _, err := w.LastCommitted(ctx)
 	if err != nil {
 		return err
 	}
-	for n := last + 1; n < last+30; n++ {
+	for n := before + 1; n < before+30; n++ {
 		w.WaitForCompaction(n%2 == 0)
 		if err := upsert(ctx, t, w, n); err != nil {
 			return err
@@ -142,9 +150,9 @@ func upsert(ctx context.Context, t table.Table, w table.StreamWrite, n int64) er
 	return nil
 }
 
-// A writer that is killed while it spills, flushes, compacts or commits leaves the
-// last commit readable in full; the next one goes on from there, and removes what
-// the dead one had spilled.
+// A writer that is killed while it spills, flushes, looks up, compacts or commits leaves
+// the last commit readable in full; the next one goes on from there, tells of all that
+// the dead one did not, once, and removes what it had spilled.
 func TestKilledWhileWriting(t *testing.T) {
 	if dir := os.Getenv(upserterEnv); dir != "" { // the process to be killed
 		t.Fatal(upsertForever(t.Context(), dir, os.Getenv(upserterEnv+"_PHASE")))
@@ -164,12 +172,15 @@ func TestKilledWhileWriting(t *testing.T) {
 			{Name: "n", Type: types.MustParse("BIGINT")},
 			{Name: "text", Type: types.MustParse("STRING")},
 		},
-		PrimaryKeys: []string{"id"}, Options: map[string]string{"bucket": "2", "num-sorted-run.compaction-trigger": "2", "local-sort.max-num-file-handles": "2"},
+		PrimaryKeys: []string{"id"}, Options: map[string]string{
+			"bucket": "2", "num-sorted-run.compaction-trigger": "2", "local-sort.max-num-file-handles": "2", "changelog-producer": "lookup",
+		},
 	}, false); err != nil {
 		t.Fatal(err)
 	}
-	phases := []string{"spilling", "spill", "merging", "flush", "write", "compacted", "commit", "committed"}
+	phases := []string{"spilling", "spill", "merging", "flush", "write", "changelog", "compacted", "commit", "told later", "committed"}
 	from := int64(1)
+	heard := upsertsHeard{next: 1, commits: map[int64]int64{}}
 	for _, phase := range phases {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledWhileWriting$")
@@ -179,14 +190,14 @@ func TestKilledWhileWriting(t *testing.T) {
 		if err == nil || len(out) > 0 {
 			t.Fatalf("%s: the process was not killed: %v\n%s", phase, err, out)
 		}
-		from = checkUpserts(t, dir, phase, from)
+		from = checkUpserts(t, dir, phase, from, &heard)
 	}
 }
 
 // checkUpserts reads the snapshots of the table from one on, of which each has rows of
-// one commit alone, adds a commit of its own, and looks for temporary files. It returns
-// the next snapshot to look at.
-func checkUpserts(t *testing.T, dir, phase string, from int64) (next int64) {
+// one commit alone, adds a commit of its own, listens on, and looks for temporary files.
+// It returns the next snapshot to look at.
+func checkUpserts(t *testing.T, dir, phase string, from int64, heard *upsertsHeard) (next int64) {
 	t.Helper()
 	ctx := t.Context()
 	rt, tbl, err := openSpilling(ctx, dir, nil)
@@ -229,6 +240,15 @@ func checkUpserts(t *testing.T, dir, phase string, from int64) (next int64) {
 			t.Errorf("%s: snapshot %d of commit %d has, by commit, %v", phase, s.ID, s.CommitIdentifier, got)
 		}
 	}
+	heard.listen(t, tbl, phase, next-1)
+	for id, n := range heard.commits {
+		if n != last+1 {
+			t.Fatalf("%s: after commit %d it was told of key %d that it is of commit %d", phase, last+1, id, n)
+		}
+	}
+	if len(heard.commits) != killRows {
+		t.Errorf("%s: %d keys were told of", phase, len(heard.commits))
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -239,6 +259,70 @@ func checkUpserts(t *testing.T, dir, phase string, from int64) (next int64) {
 		t.Errorf("%s: temporary files are left: %v", phase, left)
 	}
 	return next
+}
+
+// upsertsHeard is what follows the table from its first snapshot on.
+type upsertsHeard struct {
+	next    int64           // snapshot
+	commits map[int64]int64 // by key
+}
+
+// listen takes the changes up to a snapshot. Each of them fits what was told before: a new
+// row comes once, an update as the -U of it and right behind it the +U of a later commit.
+func (h *upsertsHeard) listen(t *testing.T, tbl table.Table, phase string, to int64) {
+	t.Helper()
+	f, err := tbl.Follow(t.Context(), table.FollowOptions{
+		From: table.Start{Mode: table.StartAt, Snapshot: h.next}, To: to, Columns: []string{"id", "n"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for {
+		c, err := f.Next(t.Context())
+		if err == io.EOF {
+			h.next = f.Position()
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := int64(-1) // the key of the -U right before
+		for {
+			rec, err := c.Rows.Next(t.Context())
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds, ids, ns := rec.Column(0).(*array.Int8), rec.Column(1).(*array.Int64), rec.Column(2).(*array.Int64)
+			for i := range int(rec.NumRows()) {
+				kind, id, n := types.RowKind(kinds.Value(i)), ids.Value(i), ns.Value(i)
+				before, there := h.commits[id]
+				var fits bool
+				switch kind {
+				case types.Insert:
+					fits = !there && taken < 0
+				case types.UpdateBefore:
+					fits = there && n == before && taken < 0
+				case types.UpdateAfter:
+					fits = taken == id && n > before
+				}
+				if !fits {
+					t.Fatalf("%s: snapshot %d: %v of key %d of commit %d, but it is of %d, behind a -U of %d", phase, c.Snapshot.ID, kind, id, n, before, taken)
+				}
+				if taken = -1; kind == types.UpdateBefore {
+					taken = id
+				} else {
+					h.commits[id] = n
+				}
+			}
+		}
+		if taken >= 0 {
+			t.Fatalf("%s: snapshot %d ends with a -U of key %d", phase, c.Snapshot.ID, taken)
+		}
+	}
 }
 
 // upserts counts the rows of a snapshot, 0 = the latest, by the commit they are of.
