@@ -1,6 +1,7 @@
 // Package metamorphic holds whole tables to the oracle: random histories of one
 // table under every pair of option values, after each commit of which the table is
-// what the oracle says and the changelog folded is the table. It has tests only.
+// what the oracle says and the changelog folded is the table. [Pairs] are for others
+// that are to refuse the same tables.
 // Floor T.
 //
 //	go test ./metamorphic                      # 2,000 histories; 300 with -short, 100 under the race detector

@@ -58,6 +58,7 @@ func TestHistories(t *testing.T) {
 		return
 	}
 	reached := map[pair]int{}
+	spills, compacted := map[string]int64{}, map[string]int{}
 	var mu sync.Mutex
 	const lanes = 2
 	t.Run("lanes", func(t *testing.T) {
@@ -65,10 +66,13 @@ func TestHistories(t *testing.T) {
 			t.Run(fmt.Sprint(lane), func(t *testing.T) {
 				t.Parallel()
 				for seed := lane; seed < len(all); seed += lanes {
-					if !playSeed(t, all[seed], seed) {
+					done := playSeed(t, all[seed], seed)
+					if done == nil {
 						continue
 					}
 					mu.Lock()
+					spills[all[seed][buffer]] += done.spills.Load()
+					compacted[all[seed][compaction]] += done.compacted
 					for _, p := range all[seed].pairs() {
 						reached[p]++
 					}
@@ -82,7 +86,15 @@ func TestHistories(t *testing.T) {
 			t.Errorf("no history was played with %v", p)
 		}
 	}
-	t.Logf("%d histories\n%s", len(all), coverage(reached))
+	if spills["spilling"] == 0 || spills["ample"]+spills["flushing"] > 0 {
+		t.Errorf("spilled buffers: %v", spills)
+	}
+	for _, when := range axes[compaction].values {
+		if lazy := when == "late" || strings.HasPrefix(when, "write-only"); !lazy && compacted[when] == 0 {
+			t.Errorf("no commit with compaction=%s compacted anything: %v", when, compacted)
+		}
+	}
+	t.Logf("%d histories, spills %v, compactions by commits %v\n%s", len(all), spills, compacted, coverage(reached))
 	if file := os.Getenv(summaryEnv); file != "" {
 		text := fmt.Sprintf("%d histories; of each value with each axis the pair that the fewest of them held\n%s", len(all), summary(reached))
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -94,19 +106,20 @@ func TestHistories(t *testing.T) {
 // summaryEnv names a file for [summary], which a test that passes prints nowhere else.
 const summaryEnv = "TARN_TEST_PAIRS"
 
-func playSeed(t *testing.T, c config, seed int) bool {
+// playSeed returns what the history did, nil when it failed.
+func playSeed(t *testing.T, c config, seed int) *effects {
 	s, err := create(t.Context(), mem.New(mem.Posix), c)
 	if err != nil {
 		t.Errorf("seed %d: %v\n%v", seed, err, c)
-		return false
+		return nil
 	}
 	h := newHistory(c, s, uint64(seed))
-	if err = play(t.Context(), h, uint64(seed)); err == nil {
-		return true
+	done, err := play(t.Context(), h, uint64(seed))
+	if err != nil {
+		h, err = minimise(t.Context(), s, h, uint64(seed), err)
+		t.Errorf("seed %d: %v\n%v", seed, err, h)
 	}
-	h, err = minimise(t.Context(), s, h, uint64(seed), err)
-	t.Errorf("seed %d: %v\n%v", seed, err, h)
-	return false
+	return done
 }
 
 // minimise leaves out keys, commits and compactions as long as the history fails.
@@ -114,7 +127,7 @@ func playSeed(t *testing.T, c config, seed int) bool {
 func minimise(ctx context.Context, s *schema.Schema, h history, seed uint64, err error) (history, error) {
 	model := oracle.NewTable(s)
 	try := func(smaller history) bool {
-		e := play(ctx, smaller, seed)
+		_, e := play(ctx, smaller, seed)
 		if e != nil {
 			h, err = smaller, e
 		}
@@ -215,12 +228,7 @@ func summary(reached map[pair]int) string {
 // TestRefusedPairs makes a table of each pair that Java refuses.
 func TestRefusedPairs(t *testing.T) {
 	for p, reason := range refused {
-		var c config
-		for a := range axes {
-			c[a] = axes[a].values[0]
-		}
-		c[p[0].axis], c[p[1].axis] = p[0].name, p[1].name
-		_, err := create(t.Context(), mem.New(mem.Posix), c)
+		_, err := create(t.Context(), mem.New(mem.Posix), p.config())
 		if !errors.Is(err, tarnerr.Invalid) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%v: %v, want %q", p, err, reason)
 		}
@@ -231,11 +239,7 @@ func TestRefusedPairs(t *testing.T) {
 // no use for them, as [config.legal] has it.
 func TestRefusedRows(t *testing.T) {
 	for _, name := range []string{"partial-update", "first-row"} {
-		var c config
-		for a := range axes {
-			c[a] = axes[a].values[0]
-		}
-		c[engine], c[compaction] = name, "late"
+		c := pair{{engine, name}, {compaction, "late"}}.config()
 		s, err := create(t.Context(), mem.New(mem.Posix), c)
 		if err != nil {
 			t.Fatal(err)
@@ -244,7 +248,7 @@ func TestRefusedRows(t *testing.T) {
 		row.Values[0] = int64(1)
 		back := row
 		back.Kind = types.Delete
-		err = play(t.Context(), history{c, []commit{{batches: [][]oracle.Row{{row, back}}}}}, 0)
+		_, err = play(t.Context(), history{c, []commit{{batches: [][]oracle.Row{{row, back}}}}}, 0)
 		if !errors.Is(err, tarnerr.Invalid) || !strings.Contains(err.Error(), "can not accept") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/internal/env"
@@ -32,7 +33,6 @@ const dir = "/w/db.db/t"
 type run struct {
 	ctx    context.Context
 	h      history
-	every  bool // look at each snapshot of a commit, not at its last one only
 	tbl    table.Table
 	alloc  memory.Allocator
 	stream table.StreamWrite
@@ -43,7 +43,18 @@ type run struct {
 	// told is the fold of a changelog that is one of the table; seen what was read of
 	// a table that shows rows when they are compacted.
 	told, seen map[string]string
-	position   int64
+	// taken is the row of a -U, of which the next change is the +U.
+	taken    *taken
+	position int64
+	effects
+}
+
+type taken struct{ key, text string }
+
+// effects are what a history is for, whatever its rows.
+type effects struct {
+	spills    atomic.Int64
+	compacted int // snapshots of compactions that commits made
 }
 
 // counter knows how much memory is taken, at less cost than memory.CheckedAllocator.
@@ -72,35 +83,36 @@ func create(ctx context.Context, fs *mem.FS, c config) (*schema.Schema, error) {
 	return schema.NewStore(fs, dir, env.Real()).Create(ctx, c.spec())
 }
 
-// play runs a history and returns the first thing that is wrong.
-func play(ctx context.Context, h history, seed uint64) (err error) {
+// play runs a history and returns what it did, and the first thing that is wrong.
+func play(ctx context.Context, h history, seed uint64) (done *effects, err error) {
 	alloc := &counter{Allocator: memory.DefaultAllocator}
 	b := budget.New(64 << 20)
 	fs := mem.New(mem.Posix)
 	s, err := create(ctx, fs, h.config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	comp := paimon.Components{FileIO: fs, Env: env.Seeded(seed, time.UnixMilli(1_700_000_000_000)), Alloc: alloc,
 		Budget: b, Workers: 1 + int(seed%2), Pool: write.NewPool(b, 1)}
 	if h.config[buffer] == "spilling" {
 		comp.Spill = spill.NewStore(mem.New(mem.Posix), "/spill")
 	}
-	r := &run{ctx: ctx, h: h, every: seed%4 == 0, alloc: alloc, model: oracle.NewTable(s), echo: oracle.NewTable(s),
+	r := &run{ctx: ctx, h: h, alloc: alloc, model: oracle.NewTable(s), echo: oracle.NewTable(s),
 		told: map[string]string{}, seen: map[string]string{}, position: 1}
+	comp.Events = &event.Listener{SpillEnd: func(event.SpillEnd) { r.spills.Add(1) }}
 	if r.tbl, err = paimon.Open(ctx, comp, table.Identifier{Database: "db", Table: "t"}, dir); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.all(); err != nil {
-		return err
+		return nil, err
 	}
 	if n := alloc.bytes.Load(); n != 0 {
-		return fmt.Errorf("%d bytes of Arrow memory are left", n)
+		return nil, fmt.Errorf("%d bytes of Arrow memory are left", n)
 	}
 	if n := b.Used(); n != 0 {
-		return fmt.Errorf("%d bytes of the budget are left", n)
+		return nil, fmt.Errorf("%d bytes of the budget are left", n)
 	}
-	return nil
+	return &r.effects, nil
 }
 
 func (r *run) all() (err error) {
@@ -120,6 +132,9 @@ func (r *run) all() (err error) {
 		snapshots, err := r.commit(int64(i+1), one)
 		if err == nil {
 			err = r.check(snapshots, r.settles())
+		}
+		if err == nil {
+			err = r.count(snapshots)
 		}
 		if err != nil {
 			return fmt.Errorf("commit %d: %w", i+1, err)
@@ -194,6 +209,20 @@ func (r *run) commit(identifier int64, c commit) (snapshots []int64, err error) 
 	return report.Snapshots, nil
 }
 
+// count takes the snapshots of a commit.
+func (r *run) count(snapshots []int64) error {
+	for _, id := range snapshots {
+		s, err := r.tbl.Snapshot(r.ctx, id)
+		if err != nil {
+			return err
+		}
+		if s.CommitKind == "COMPACT" {
+			r.compacted++
+		}
+	}
+	return nil
+}
+
 // record makes a batch of rows, their kinds where the table has no column of them.
 func (r *run) record(rows []oracle.Row) (arrow.RecordBatch, error) {
 	s := r.tbl.ArrowSchema()
@@ -227,12 +256,9 @@ func (r *run) check(snapshots []int64, settled bool) error {
 	for i, id := range snapshots {
 		last := i == len(snapshots)-1
 		if last && settled {
-			if want, err = r.compacted(); err != nil {
+			if want, err = r.settled(); err != nil {
 				return err
 			}
-		}
-		if !last && !r.every {
-			continue
 		}
 		if err := r.view(id, want, settled && last); err != nil {
 			return fmt.Errorf("snapshot %d: %w", id, err)
@@ -263,8 +289,8 @@ func (r *run) check(snapshots []int64, settled bool) error {
 	return same(fmt.Sprintf("fold against the state of snapshot %d", id), r.told, state)
 }
 
-// compacted takes in the model that compactions have taken in all rows.
-func (r *run) compacted() (map[string]string, error) {
+// settled takes in the model that compactions have taken in all rows.
+func (r *run) settled() (map[string]string, error) {
 	if r.h.config[producer] == "lookup" {
 		var err error
 		if r.model, err = r.model.LookedUp(); err != nil {
@@ -339,13 +365,19 @@ func (r *run) follow(to int64) error {
 		if err != nil {
 			return err
 		}
-		if err := r.each(c.Rows, true, r.tell); err != nil {
+		err = r.each(c.Rows, true, r.tell)
+		if err == nil && r.taken != nil {
+			err = fmt.Errorf("-U of %s comes last", r.taken.text)
+		}
+		if err != nil {
 			return fmt.Errorf("of snapshot %d: %w", c.Snapshot.ID, err)
 		}
 	}
 }
 
-// tell takes one change.
+// tell takes one change. Of an update that the table makes itself both rows come, one
+// right after the other, and where equal rows are left out they differ. The first row
+// of a key is told as it was written: as +U, maybe.
 func (r *run) tell(row oracle.Row) error {
 	switch r.h.config[producer] {
 	case "none", "input":
@@ -354,6 +386,14 @@ func (r *run) tell(row oracle.Row) error {
 	}
 	key, text := r.model.Key(row), r.model.Text(row)
 	before, there := r.told[key]
+	was := r.taken
+	r.taken = nil
+	if row.Kind == types.UpdateAfter && r.h.config[engine] == "first-row" {
+		row.Kind = types.Insert
+	}
+	if after := row.Kind == types.UpdateAfter; after != (was != nil) || after && was.key != key {
+		return fmt.Errorf("%v of %s, behind a -U of %+v", row.Kind, text, was)
+	}
 	switch row.Kind {
 	case types.Insert:
 		if there {
@@ -361,12 +401,18 @@ func (r *run) tell(row oracle.Row) error {
 		}
 		r.told[key] = text
 	case types.UpdateAfter:
+		if was.text == text && r.h.config[equal] == "left-out" {
+			return fmt.Errorf("+U of %s, which is what there was", text)
+		}
 		r.told[key] = text
 	default:
 		if !there || before != text {
 			return fmt.Errorf("%v of %s, but there is %s", row.Kind, text, before)
 		}
 		delete(r.told, key)
+		if row.Kind == types.UpdateBefore {
+			r.taken = &taken{key, text}
+		}
 	}
 	return nil
 }

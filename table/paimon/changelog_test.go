@@ -146,10 +146,15 @@ func (f *fixture) kindedBatch(t table.Table, rows string, kinds []types.RowKind)
 	return array.NewRecordBatch(s, append([]arrow.Array{col}, rec.Columns()...), rec.NumRows())
 }
 
-// fold applies the changes of some snapshots to a state, and holds each row that is
-// taken back against it. It returns where to go on.
+// fold applies the changes of some snapshots, which the table has made itself, to a
+// state. Each row must fit what is there: a new one comes where there is none, one that
+// is taken back is there, and of an update both rows come, one right after the other,
+// which differ where equal rows are left out. The first row of a key is told as it was
+// written: as +U, maybe. It returns where to go on.
 func (f *fixture) fold(t table.Table, state map[int32]string, from, to int64) int64 {
 	f.Helper()
+	options := t.Schema().Options
+	deduplicated, firstRow := options["changelog-producer.row-deduplicate"] == "true", options["merge-engine"] == "first-row"
 	fl := f.follow(t, table.FollowOptions{From: table.Start{Mode: table.StartAt, Snapshot: from}, To: to})
 	for {
 		c, err := fl.Next(f.ctx)
@@ -159,6 +164,7 @@ func (f *fixture) fold(t table.Table, state map[int32]string, from, to int64) in
 		if err != nil {
 			f.Fatal(err)
 		}
+		taken := "" // by the -U right before
 		for {
 			rec, err := c.Rows.Next(f.ctx)
 			if err == io.EOF {
@@ -170,16 +176,40 @@ func (f *fixture) fold(t table.Table, state map[int32]string, from, to int64) in
 			for i := range int(rec.NumRows()) {
 				key := rec.Column(1).(*array.Int32).Value(i)
 				row := fmt.Sprintf("%d|%s|%s", key, rec.Column(2).ValueStr(i), rec.Column(3).ValueStr(i))
-				switch kind := types.RowKind(rec.Column(0).(*array.Int8).Value(i)); kind {
-				case types.Insert, types.UpdateAfter:
+				kind := types.RowKind(rec.Column(0).(*array.Int8).Value(i))
+				if firstRow && kind == types.UpdateAfter {
+					kind = types.Insert
+				}
+				wrong := func() {
+					f.Errorf("snapshot %d: %v of %s behind -U of %q, and there is %q", c.Snapshot.ID, kind, row, taken, state[key])
+				}
+				if after := kind == types.UpdateAfter; after != (taken != "") || after && !strings.HasPrefix(taken, fmt.Sprint(key, "|")) {
+					wrong()
+				}
+				switch kind {
+				case types.Insert:
+					if state[key] != "" {
+						wrong()
+					}
+					state[key] = row
+				case types.UpdateAfter:
+					if deduplicated && taken == row {
+						wrong()
+					}
 					state[key] = row
 				default:
 					if state[key] != row {
-						f.Errorf("snapshot %d: %v of %s, but there is %s", c.Snapshot.ID, kind, row, state[key])
+						wrong()
 					}
 					delete(state, key)
 				}
+				if taken = ""; kind == types.UpdateBefore {
+					taken = row
+				}
 			}
+		}
+		if taken != "" {
+			f.Errorf("snapshot %d: -U of %s comes last", c.Snapshot.ID, taken)
 		}
 	}
 }
