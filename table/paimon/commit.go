@@ -51,16 +51,15 @@ func (t *Table) Commit(ctx context.Context, c table.Committable) (*table.CommitR
 }
 
 // commit hands messages to the commit stage and translates its report. first
-// says that they have not been handed over before.
+// says that nobody has tried this commit before. Files of a compaction that did not
+// land stay: the messages may have landed long ago, and older snapshots or tags may
+// hold what the latest has not any more.
 func (t *Table) commit(ctx context.Context, committer *commit.Committer, c table.Committable, messages []*commitmsg.Message, first bool) (*table.CommitReport, error) {
 	r, err := committer.Commit(ctx, commit.Request{
 		User: c.User, Identifier: c.Identifier, Messages: messages,
 		Watermark: c.Watermark, Properties: c.Properties,
 		Empty: t.commitsEmpty(c.Identifier), Check: c.Check, Overwrite: t.overwrite(c.Overwrite), First: first,
 	})
-	if r != nil && r.Compaction != nil {
-		t.warn("removing files of a failed compaction", committer.AbortMessages(context.WithoutCancel(ctx), commit.Compactions(messages)))
-	}
 	return reportOf(r, err)
 }
 

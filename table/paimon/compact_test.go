@@ -331,6 +331,51 @@ func TestACompactionLoses(t *testing.T) {
 	f.noOrphans(fs)
 }
 
+// Messages of an old checkpoint come again: their compaction landed long ago, and what it
+// wrote was compacted since. It does not land again, and what older snapshots name stays.
+func TestARepeatedCompactionKeepsOldSnapshots(t *testing.T) {
+	for _, check := range []bool{false, true} {
+		f := newFixture(t)
+		fs := f.create(with(keySpec(), "bucket", "1"))
+		tbl := f.open(fs)
+		f.mustWrite(tbl, ids("mon", "a", 1, 2))
+		w, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{User: "job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := f.batch(tbl, ids("mon", "b", 2, 3))
+		err = w.Write(f.ctx, rec)
+		rec.Release()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.CompactFully(); err != nil {
+			t.Fatal(err)
+		}
+		messages, err := w.Prepare(f.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := tbl.Commit(f.ctx, table.Committable{User: "job", Identifier: 1, Messages: messages})
+		if err != nil || len(r.Snapshots) != 2 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		compacted := f.latest(tbl).ID
+		f.mustWrite(tbl, ids("mon", "c", 3, 4))
+		if r := f.compact(tbl, table.CompactOptions{}); r.Compacted != 1 {
+			t.Fatalf("%+v", r)
+		}
+		r, err = tbl.Commit(f.ctx, table.Committable{User: "job", Identifier: 2, Messages: messages, Check: check})
+		if err != nil || r.Compaction == "" {
+			t.Fatalf("the compaction landed again: %+v, %v", r, err)
+		}
+		f.want(f.rows(tbl, table.Scan{SnapshotID: compacted}), "mon|1|a", "mon|2|b", "mon|3|b")
+	}
+}
+
 // Two jobs compact different files of level 0 to level 1: no file is missing for
 // either, but what they put out overlaps (scene 3; apache/paimon #224).
 func TestCompactionsOverlap(t *testing.T) {
@@ -388,6 +433,10 @@ func TestCompactionsOverlap(t *testing.T) {
 	}
 	if !slices.ContainsFunc(report.Conflicts, func(c table.Conflict) bool { return c.Check == "key-range" }) {
 		t.Errorf("conflicts %+v", report.Conflicts)
+	}
+	// That its messages never came before, only their owner knows.
+	if err := tbl.AbortMessages(f.ctx, []table.Message{second}); err != nil {
+		t.Fatal(err)
 	}
 	f.want(f.rows(tbl, table.Scan{}), "mon|1|a", "mon|2|b", "mon|3|c", "mon|7|c", "mon|8|b", "mon|9|a")
 	f.noOrphans(fs)

@@ -136,10 +136,16 @@ func (w *writing) prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	return m, tarnerr.Trace(op, err, "table", w.table.name)
 }
 
+// commit commits messages that this write has prepared and that never landed: files of
+// a compaction that cannot land now are nobody's.
 func (w *writing) commit(ctx context.Context, identifier int64, messages []*commitmsg.Message, first bool) (*table.CommitReport, error) {
-	return w.table.commit(ctx, w.committer, table.Committable{
+	report, err := w.table.commit(ctx, w.committer, table.Committable{
 		User: w.user, Identifier: identifier, Watermark: w.opts.Watermark, Properties: w.opts.Properties, Overwrite: w.opts.Overwrite,
 	}, messages, first)
+	if report != nil && report.Compaction != "" {
+		w.table.warn("removing files of a failed compaction", w.discard(ctx, commit.Compactions(messages)))
+	}
+	return report, err
 }
 
 // discard removes the files of messages that certainly are not committed.
