@@ -25,7 +25,8 @@ type Displaced struct {
 	Latest    int64 // newest snapshot that is there, 0 = none
 }
 
-// own is what this process has made of a table.
+// own is what this process has made of a table: of each it commits to, a schema and two
+// snapshots at most stay in memory for as long as the Groups do.
 type own struct {
 	schema *schema.Schema // that was pinned: another file of its id means another table
 	last   *snapshot.Snapshot

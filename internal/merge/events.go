@@ -134,7 +134,7 @@ type sequencer struct {
 	now   []int          // by group: the row whose sequence fields the key has, -1 none
 }
 
-// compare says where row i stands in group g when now is what the key has.
+// place says where row i stands in group g when now is what the key has.
 func (s *sequencer) place(g int, rows []batch.Ref, i int) place {
 	a := rows[i]
 	view := s.views[a.Source()][g]

@@ -55,10 +55,10 @@ func NewFolder(cfg Config) (*Folder, error) {
 // when a column would be too large. Sources are borrowed; the caller releases the
 // result.
 func (f *Folder) Fold(sources []arrow.RecordBatch, rows Rows) (out arrow.RecordBatch, last []int32, err error) {
+	defer func() { f.sources, f.rows = nil, nil }()
 	if err := f.decide(sources, &rows); err != nil {
 		return nil, nil, err
 	}
-	defer func() { f.sources, f.rows = nil, nil }()
 	schema := f.cfg.Schema
 	cols := make([]arrow.Array, 0, schema.NumFields())
 	defer func() {
@@ -251,7 +251,7 @@ func (f *Folder) lastRows() *chosen {
 }
 
 // gather makes a column of the rows chosen. extra, which may be nil, is the source
-// behind the last one.
+// behind the last one. It never comes with c.nulls, for which a null stands there.
 func (f *Folder) gather(dt arrow.DataType, c *chosen, extra arrow.Array) (arrow.Array, error) {
 	arrays := f.arrays
 	if c.nulls {

@@ -12,7 +12,8 @@ type roster struct {
 	first  []batch.Ref // of each key: its oldest row
 	folded []int32     // keys that are folded, ascending
 	adds   bool        // no row is a -U or -D
-	begun  []int       // the sources of first, nil when they were not looked for
+	// firstSources are the sources of first, empty while nobody has asked for them.
+	firstSources []int
 
 	// later are the rows of folded keys behind the oldest ones, in their order.
 	later struct {
@@ -25,13 +26,13 @@ type roster struct {
 func (c *roster) assign(rows *Rows, foldLone bool) {
 	n := len(rows.Ends)
 	c.first, c.folded = sizedTo(c.first, n), sizedTo(c.folded, n)
-	c.adds, c.begun = !retracts(rows.Kinds), c.begun[:0]
+	c.adds, c.firstSources = !retracts(rows.Kinds), c.firstSources[:0]
 	// How many rows a key has is a matter of chance: it is written, then kept or not.
 	from, folded := 0, 0
 	for k, end := range rows.Ends {
 		c.first[k] = rows.Refs[from]
 		c.folded[folded] = int32(k)
-		folded += int(uint(1-(end-from)) >> 63)
+		folded += int(uint64(1-(end-from)) >> 63)
 		from = end
 	}
 	c.folded = c.folded[:folded]
@@ -58,15 +59,15 @@ func (c *roster) assign(rows *Rows, foldLone bool) {
 
 // sources are those that have the oldest row of a key.
 func (c *roster) sources() []int {
-	if len(c.begun) == 0 {
+	if len(c.firstSources) == 0 {
 		for i, last := 0, -1; i < len(c.first); i++ {
 			if s := c.first[i].Source(); s != last {
 				last = s
-				if !slices.Contains(c.begun, s) {
-					c.begun = append(c.begun, s)
+				if !slices.Contains(c.firstSources, s) {
+					c.firstSources = append(c.firstSources, s)
 				}
 			}
 		}
 	}
-	return c.begun
+	return c.firstSources
 }

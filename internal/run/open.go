@@ -228,40 +228,40 @@ func (r *reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return r.out, nil
 }
 
-// stored is what a file has of some rows.
-type stored struct {
+// fileRows is what a file has of some rows.
+type fileRows struct {
 	n       int64
 	columns []arrow.Array // borrowed; those that are not taken yet
 	numbers *array.Int64  // of the rows in the file, nil where nobody needs them
 	made    bool          // numbers are not borrowed
 }
 
-func (s *stored) release() {
+func (s *fileRows) release() {
 	if s.made {
 		s.numbers.Release()
 	}
 }
 
 // take takes the next column of the file.
-func (s *stored) take() arrow.Array {
+func (s *fileRows) take() arrow.Array {
 	c := s.columns[0]
 	s.columns = s.columns[1:]
 	return c
 }
 
 // read reads the next rows.
-func (r *reader) read(ctx context.Context) (stored, error) {
+func (r *reader) read(ctx context.Context) (fileRows, error) {
 	if r.in == nil {
 		return r.count()
 	}
 	rec, err := r.in.Next(ctx)
 	if err == io.EOF {
-		return stored{}, err
+		return fileRows{}, err
 	}
 	if err != nil {
-		return stored{}, tarnerr.Trace("reading data file", err, "file", r.file)
+		return fileRows{}, tarnerr.Trace("reading data file", err, "file", r.file)
 	}
-	s := stored{n: rec.NumRows(), columns: rec.Columns()}
+	s := fileRows{n: rec.NumRows(), columns: rec.Columns()}
 	if r.tracking.numbered(r.cols) {
 		s.numbers, _ = s.columns[len(s.columns)-1].(*array.Int64)
 	}
@@ -269,12 +269,12 @@ func (r *reader) read(ctx context.Context) (stored, error) {
 }
 
 // count goes on to the next rows of a file of which no column is read.
-func (r *reader) count() (stored, error) {
+func (r *reader) count() (fileRows, error) {
 	n, ok := r.rows.next()
 	if !ok {
-		return stored{}, io.EOF
+		return fileRows{}, io.EOF
 	}
-	s := stored{n: n}
+	s := fileRows{n: n}
 	if r.tracking.numbered(r.cols) {
 		s.numbers, s.made = fileformat.Numbers(r.mem, fileformat.Run{From: r.at, Rows: int(n)}), true
 	}
@@ -283,7 +283,7 @@ func (r *reader) count() (stored, error) {
 }
 
 // column makes column i of rows.
-func (r *reader) column(i int, rows *stored) (arrow.Array, error) {
+func (r *reader) column(i int, rows *fileRows) (arrow.Array, error) {
 	c, want := &r.cols[i], r.schema.Field(i).Type
 	var in arrow.Array // nil: not in the file
 	if c.Source >= 0 {

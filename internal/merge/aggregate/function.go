@@ -15,6 +15,9 @@ const Set int8 = 4
 // Groups are the rows of keys, oldest first, as references into sources. Rows that
 // a function must not see (ignored deletes, rows of a null sequence group) are left
 // out by whoever makes the groups; a group may be empty and then gives a null.
+//
+// Groups belong to one goroutine: what the first function finds out about them is kept
+// for the next ones. Before Refs or Ends change comes Reset.
 type Groups struct {
 	Refs []batch.Ref
 	// Ends[i] is the end of key i in Refs; it begins at the end of the key before.
@@ -31,8 +34,8 @@ type Groups struct {
 	rows apart
 }
 
-// Reset empties g, whose room is used again. Groups that a function has seen do not
-// change otherwise.
+// Reset empties g, whose room is used again. Refs and Ends of groups that a function has
+// seen do not change otherwise.
 func (g *Groups) Reset() {
 	g.Refs, g.Ends, g.Kinds, g.Reversed, g.rows.made = g.Refs[:0], g.Ends[:0], nil, nil, false
 }
@@ -78,7 +81,7 @@ type Function interface {
 	// Fold makes one value per group of one column: value i of the array, which the
 	// caller releases, is that of key i. sources are the arrays of the column that
 	// the references of g point into. A function keeps nothing between calls and may
-	// be used by several goroutines at once. It fails with Invalid where the values
+	// be used by several goroutines at once, each with groups of its own. It fails with Invalid where the values
 	// cannot be folded (overflow, a retraction the function does not know), with
 	// Corrupt where stored bytes (bitmaps, sketches) cannot be read.
 	Fold(mem memory.Allocator, sources []arrow.Array, g *Groups) (arrow.Array, error)
