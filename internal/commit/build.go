@@ -20,6 +20,7 @@ type builder struct {
 	partitions *layout.Partitioner
 	keys       keyOrder // nil in tables without a primary key
 	unaware    bool     // the table has neither keys nor buckets
+	uuids      bool     // snapshots have a uuid
 }
 
 func newBuilder(cfg Config) (*builder, error) {
@@ -35,6 +36,9 @@ func newBuilder(cfg Config) (*builder, error) {
 	}
 	names := layout.NewPartitioner(partition, o.PartitionDefault, o.PartitionLegacyName)
 	out := &builder{cfg: cfg, manifests: m, names: namer, partitions: names, unaware: !cfg.Schema.HasPrimaryKey() && o.Bucket == -1}
+	if c, ok := cfg.Publisher.(comparer); ok {
+		out.uuids = c.comparesBase()
+	}
 	for _, f := range cfg.Schema.Select(cfg.Schema.TrimmedPrimaryKeys()) {
 		out.keys = append(out.keys, f.Type)
 	}
@@ -165,6 +169,10 @@ func (b *builder) build(ctx context.Context, t *tries, out *built) error {
 		TimeMillis:       b.cfg.Env.Now().UnixMilli(),
 		TotalRecordCount: d.records, DeltaRecordCount: d.records,
 		Watermark: t.req.Watermark, Properties: t.req.Properties, NextRowID: &rowID,
+	}
+	if b.uuids {
+		uuid := b.cfg.Env.UUID()
+		next.UUID = &uuid
 	}
 	if d.changelog != "" {
 		next.ChangelogManifestList, next.ChangelogManifestListSize, next.ChangelogRecordCount = &d.changelog, &d.changelogSize, &d.changes

@@ -47,6 +47,7 @@ type table struct {
 	opts      option.Options
 	listener  *event.Listener
 	pub       commit.Publisher
+	uuid      string // of the table, "" where the catalog has none
 	calls     []commit.Callback
 	alloc     memory.Allocator
 	lists     *manifest.ListCache
@@ -152,7 +153,7 @@ func (tb *table) newCommitter() (*commit.Committer, error) { return commit.New(t
 
 func (tb *table) config() commit.Config {
 	return commit.Config{
-		Table: "db.t", FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Snapshots: tb.snapshots, Options: tb.opts,
+		Table: "db.t", TableUUID: tb.uuid, FileIO: tb.fio, Place: tb.place, Schema: tb.schema, Schemas: tb.schemas, Snapshots: tb.snapshots, Options: tb.opts,
 		Env: tb.env, Publisher: tb.pub, Rollback: tb.rollback, Callbacks: tb.calls, Listener: tb.listener, Lists: tb.lists,
 		Groups: tb.groups, Keep: tb.keep, PublishTimeout: tb.timeout, Workers: tb.workers,
 	}

@@ -61,3 +61,7 @@ type PartitionStats struct {
 type Publisher interface {
 	Publish(ctx context.Context, p Publication) (Outcome, error)
 }
+
+// comparer is a Publisher that may compare the base by its uuid: then each snapshot
+// is to have one, so that the next can be told from another of the same id.
+type comparer interface{ comparesBase() bool }

@@ -32,7 +32,8 @@ type CatalogCommit struct {
 
 // NewCatalogPublisher publishes through a catalog, by compare-and-swap: on the
 // base's uuid, where that has one and the catalog compares them, else on the id
-// and the uuid of the table (P13).
+// and the uuid of the table (P13). Snapshots made for a catalog that compares uuids
+// have one.
 func NewCatalogPublisher(client CatalogClient, comparesUUIDs bool) Publisher {
 	return catalogPublisher{client, comparesUUIDs}
 }
@@ -41,6 +42,9 @@ type catalogPublisher struct {
 	client        CatalogClient
 	comparesUUIDs bool
 }
+
+// comparesBase implements comparer.
+func (p catalogPublisher) comparesBase() bool { return p.comparesUUIDs }
 
 // Publish implements Publisher. A refusal is no proof: a proxy that asks again
 // when a reply is lost is refused by its own success. So what the catalog has under

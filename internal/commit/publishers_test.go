@@ -171,6 +171,31 @@ func TestCatalogCompares(t *testing.T) {
 	}
 }
 
+// The snapshots of a catalog that compares uuids have each their own, those of others
+// have none, as Java 1.4.2 writes them.
+func TestSnapshotsHaveUUIDs(t *testing.T) {
+	for _, compares := range []bool{true, false} {
+		fs := mem.New(mem.ObjectStore)
+		create(t, fs, seeded(1), spec(false, nil))
+		catalog := &publishertest.Catalog{Changed: func(id int64, s *snapshot.Snapshot) { fs.Put(place.SnapshotFile(id), s.Marshal()) }}
+		tb := open(t, fs, place, seeded(2))
+		tb.uuid, tb.pub = publishertest.TableUUID, commit.NewCatalogPublisher(catalog, compares)
+		c := tb.committer()
+		seen := map[string]bool{}
+		for id := range int64(3) {
+			tb.put(c, "u", id+1, "a", id)
+		}
+		for _, s := range snapshots(t, fs) {
+			if s.UUID != nil {
+				seen[*s.UUID] = true
+			}
+		}
+		if want := map[bool]int{true: 3, false: 0}[compares]; len(seen) != want {
+			t.Errorf("compares=%v: uuids %v", compares, seen)
+		}
+	}
+}
+
 // A committer over a lock, on a storage that cannot create conditionally: racing
 // processes all land.
 func TestCommitsUnderALock(t *testing.T) {

@@ -4,7 +4,10 @@ package player
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -271,6 +274,47 @@ func TestJavaCompactionRolledBack(t *testing.T) {
 	rows(`{"k":2,"v":"a"}`, `{"k":3,"v":"a"}`, `{"k":5,"v":"b"}`)
 	commit1("java", 4, tw.messages(4, []any{"+I", 6, "b"})...)
 	rows(`{"k":2,"v":"a"}`, `{"k":3,"v":"a"}`, `{"k":5,"v":"b"}`, `{"k":6,"v":"b"}`)
+}
+
+// The uuid of a snapshot, by which catalogs of later versions compare, is nothing to
+// Java 1.4.2: it reads the snapshot, commits upon it and expires it.
+func TestSnapshotUUIDsAreIgnored(t *testing.T) {
+	t.Parallel()
+	j := judges.of(t)
+	tw := &twins{T: t, judge: j, warehouse: t.TempDir(), created: `"columns":[["k","INT"],["v","STRING"]],"primary_keys":["k"],"options":{"bucket":"1"}`}
+	tw.create()
+	ctx := t.Context()
+	r, err := tw.committer.Commit(ctx, commit.Request{User: "tarn", Identifier: 1, Messages: tw.messages(1, []any{"+I", 1, "a"}, []any{"+I", 2, "a"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, uuid := *r.Snapshots[0], "b9e5a8d2-0000-4000-8000-000000000001"
+	s.UUID = &uuid
+	file := filepath.Join(tw.warehouse, "db.db", "ours", "snapshot", "snapshot-1")
+	if err := os.WriteFile(file, s.Marshal(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rows := func(want ...string) {
+		t.Helper()
+		if d := cmp.Diff(want, read(t, j, interop.Query{Warehouse: tw.warehouse, Table: "db.ours"})); d != "" {
+			t.Error(d)
+		}
+	}
+	rows(`{"k":1,"v":"a"}`, `{"k":2,"v":"a"}`)
+	if err := tw.scenario(`{"op":"write","user":"w","rows":[["+I",2,"b"]]}`); err != nil {
+		t.Fatal(err)
+	}
+	rows(`{"k":1,"v":"a"}`, `{"k":2,"v":"b"}`)
+	if next, err := tw.snapshots.Get(ctx, 2); err != nil || next.UUID != nil || next.CommitUser != "w" || next.TotalRecordCount != 3 {
+		t.Errorf("%+v, %v", next, err)
+	}
+	if err := tw.scenario(`{"op":"expire_snapshots","retain_max":1,"retain_min":1}`); err != nil {
+		t.Fatal(err)
+	}
+	rows(`{"k":1,"v":"a"}`, `{"k":2,"v":"b"}`)
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("snapshot 1 has not expired: %v", err)
+	}
 }
 
 // Of two compactions of one bucket the second finds its files gone, whoever

@@ -171,8 +171,31 @@ func TestCatalogAnswersAreLost(t *testing.T) {
 		if err != nil || len(found) != 1 || found[0].Status != table.Succeeded || found[0].Snapshot != 1 {
 			t.Errorf("%+v, %v", found, err)
 		}
+		if len(s.called) != 0 { // who finds it out does not know what it has to tell
+			t.Errorf("callbacks for %v", s.called)
+		}
 		s.want(s.rows(s.load(), table.Scan{}), "mon|1|a")
 	})
+}
+
+// prepared are the messages of rows that are not committed yet.
+func (s *served) prepared(tbl table.Table, rows string) []table.Message {
+	s.Helper()
+	rec := s.batch(tbl, rows)
+	defer rec.Release()
+	w, err := tbl.NewBatchWrite(s.ctx, table.WriteOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Write(s.ctx, rec); err != nil {
+		s.Fatal(err)
+	}
+	m, err := w.Prepare(s.ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return m
 }
 
 // A compaction that is in the way of a removal of rows is undone by the catalog, on
@@ -182,31 +205,13 @@ func TestCatalogRollsBack(t *testing.T) {
 		s := newServed(t, with(appendSpec(), "compaction.min.file-num", "2"))
 		s.rollback = can
 		tbl := s.load()
-		prepared := func(rows string) []table.Message {
-			t.Helper()
-			rec := s.batch(tbl, rows)
-			defer rec.Release()
-			w, err := tbl.NewBatchWrite(s.ctx, table.WriteOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Close()
-			if err := w.Write(s.ctx, rec); err != nil {
-				t.Fatal(err)
-			}
-			m, err := w.Prepare(s.ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return m
-		}
-		first := prepared(ids("mon", "a", 1, 2))
+		first := s.prepared(tbl, ids("mon", "a", 1, 2))
 		if _, err := tbl.Commit(s.ctx, table.Committable{User: "job", Identifier: 1, Messages: first}); err != nil {
 			t.Fatal(err)
 		}
 		s.mustWrite(tbl, ids("mon", "b", 3))
 		// Row 1 goes from its file, which a compaction has taken by then.
-		removal := prepared(ids("mon", "a", 2))
+		removal := s.prepared(tbl, ids("mon", "a", 2))
 		table.UnwrapMessage(removal[0]).DeletedFiles = table.UnwrapMessage(first[0]).NewFiles
 		s.compact(s.load(), table.CompactOptions{})
 		if got := s.kinds(tbl); got != "APPEND APPEND COMPACT" {
@@ -229,6 +234,33 @@ func TestCatalogRollsBack(t *testing.T) {
 		}
 		s.want(s.rows(s.load(), table.Scan{}), "mon|2|a", "mon|3|b")
 	}
+}
+
+// A writer has built its snapshot upon a compaction that the catalog then undoes for a
+// removal of rows, whose snapshot gets the id. By ids alone the writer's would follow
+// it, and bring the removed row back; by uuids it is refused, and made anew.
+func TestCatalogGivesAnIDOutAgain(t *testing.T) {
+	s := newServed(t, with(appendSpec(), "compaction.min.file-num", "2"))
+	tbl := s.load()
+	first := s.prepared(tbl, ids("mon", "a", 1, 2))
+	if _, err := tbl.Commit(s.ctx, table.Committable{User: "job", Identifier: 1, Messages: first}); err != nil {
+		t.Fatal(err)
+	}
+	s.mustWrite(tbl, ids("mon", "b", 3))
+	removal := s.prepared(tbl, ids("mon", "a", 2))
+	table.UnwrapMessage(removal[0]).DeletedFiles = table.UnwrapMessage(first[0]).NewFiles
+	s.compact(s.load(), table.CompactOptions{})
+	s.before = func() {
+		r, err := s.load().Commit(s.ctx, table.Committable{User: "job", Identifier: 2, Messages: removal})
+		if err != nil || !slices.Equal(r.RolledBack, []int64{3}) || !slices.Equal(r.Snapshots, []int64{3}) {
+			t.Errorf("the removal: %+v, %v", r, err)
+		}
+	}
+	r := s.mustWrite(s.load(), ids("mon", "c", 4))
+	if outcomes(r) != "unknown, committed" || !slices.Equal(r.Snapshots, []int64{4}) || s.kinds(tbl) != "APPEND APPEND OVERWRITE APPEND" {
+		t.Errorf("%+v, snapshots %s", r, s.kinds(tbl))
+	}
+	s.want(s.rows(s.load(), table.Scan{}), "mon|2|a", "mon|3|b", "mon|4|c")
 }
 
 // The catalog refuses rows for a table that was dropped and created again since it
