@@ -88,11 +88,16 @@ type CommitEnd struct {
 	FilesAdded   int
 	FilesDeleted int
 	Rows         int64
-	Bytes        int64
-	Ahead        int // commits of this process that went first
-	Phases       Phases
-	Err          error
-	Elapsed      time.Duration
+	Bytes        int64 // of the files added
+	BytesDeleted int64 // of the files deleted
+	Rewritten    int64 // bytes of manifests that were merged on the way
+	// RolledBack are the ids of compactions that were undone to make room.
+	RolledBack []int64
+	Already    bool // nothing was published, the user had committed the identifier before
+	Ahead      int  // commits of this process that went first
+	Phases     Phases
+	Err        error
+	Elapsed    time.Duration
 }
 
 // FlushEnd tells that rows of a write buffer became files of one bucket.

@@ -14,7 +14,7 @@ import (
 
 // Metrics counts what a listener hears of commits: ends by status and reason,
 // tries by outcome, conflicts by operation and partition, and where the time
-// went; and how writes spilled and waited for compactions. The zero value is ready to use. Safe for concurrent use.
+// went; and how writes flushed, spilled, compacted and waited for that. The zero value is ready to use. Safe for concurrent use.
 //
 // Its names and WriteText are those of Prometheus, without depending on it: serve
 // WriteText, or copy Samples into a registry of any kind.
@@ -49,9 +49,20 @@ func (m *Metrics) Listener() *Listener {
 		SnapshotDisplaced: func(i SnapshotDisplaced) {
 			m.add("tarn_commit_displaced_total", 1, Label{"table", i.Table})
 		},
+		FlushEnd: func(i FlushEnd) {
+			m.add("tarn_write_flushes_total", 1, Label{"table", i.Table}, Label{"outcome", outcome(i.Err)})
+			m.add("tarn_write_flushed_rows_total", float64(i.RowsOut), Label{"table", i.Table})
+			m.add("tarn_write_flushed_bytes_total", float64(i.Bytes), Label{"table", i.Table})
+		},
 		SpillEnd: func(i SpillEnd) {
 			m.add("tarn_write_spills_total", 1, Label{"table", i.Table})
 			m.add("tarn_write_spilled_bytes_total", float64(i.Bytes), Label{"table", i.Table})
+		},
+		CompactEnd: func(i CompactEnd) {
+			m.add("tarn_compactions_total", 1, Label{"table", i.Table}, Label{"outcome", outcome(i.Err)})
+			m.add("tarn_compaction_seconds_total", i.Elapsed.Seconds(), Label{"table", i.Table})
+			m.add("tarn_compaction_read_bytes_total", float64(i.BytesBefore), Label{"table", i.Table})
+			m.add("tarn_compaction_written_bytes_total", float64(i.BytesAfter), Label{"table", i.Table})
 		},
 		CompactWait: func(i CompactWait) {
 			m.add("tarn_compaction_waits_total", 1, Label{"table", i.Table})
@@ -61,6 +72,13 @@ func (m *Metrics) Listener() *Listener {
 			m.add("tarn_warnings_total", 1, Label{"table", i.Table})
 		},
 	}
+}
+
+func outcome(err error) string {
+	if err != nil {
+		return "failed"
+	}
+	return "done"
 }
 
 func (m *Metrics) conflict(i CommitConflict) {
@@ -108,6 +126,9 @@ func (m *Metrics) commit(i CommitEnd) {
 	m.add("tarn_commit_files_added_total", float64(i.FilesAdded), table)
 	m.add("tarn_commit_files_deleted_total", float64(i.FilesDeleted), table)
 	m.add("tarn_commit_bytes_added_total", float64(i.Bytes), table)
+	m.add("tarn_commit_bytes_deleted_total", float64(i.BytesDeleted), table)
+	m.add("tarn_commit_manifest_bytes_rewritten_total", float64(i.Rewritten), table)
+	m.add("tarn_commit_compactions_undone_total", float64(len(i.RolledBack)), table)
 }
 
 func (m *Metrics) add(name string, by float64, labels ...Label) {

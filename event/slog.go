@@ -47,8 +47,11 @@ func Slog(logger *slog.Logger) *Listener {
 				slog.String("reason", i.Reason), slog.Int64("base", i.Base), slog.Any("snapshots", i.Snapshots),
 				slog.Int("attempts", i.Attempts), slog.Int("filesAdded", i.FilesAdded),
 				slog.Int("filesDeleted", i.FilesDeleted), slog.Int64("rows", i.Rows), slog.Int64("bytes", i.Bytes),
-				slog.Int("ahead", i.Ahead), slog.Duration("queue", i.Phases.Queue), slog.Duration("publish", i.Phases.Publish),
-				slog.Duration("backoff", i.Phases.Backoff), slog.Duration("elapsed", i.Elapsed))
+				slog.Int64("bytesDeleted", i.BytesDeleted), slog.Int64("manifestBytesRewritten", i.Rewritten),
+				slog.Any("rolledBack", i.RolledBack), slog.Bool("alreadyCommitted", i.Already), slog.Int("ahead", i.Ahead),
+				slog.Duration("queue", i.Phases.Queue), slog.Duration("read", i.Phases.Read), slog.Duration("check", i.Phases.Check),
+				slog.Duration("write", i.Phases.Write), slog.Duration("intent", i.Phases.Intent),
+				slog.Duration("publish", i.Phases.Publish), slog.Duration("backoff", i.Phases.Backoff), slog.Duration("elapsed", i.Elapsed))
 		},
 		SnapshotDisplaced: func(i SnapshotDisplaced) {
 			log(slog.LevelError, "snapshot displaced", nil, slog.String("table", i.Table), slog.Int64("snapshot", i.Snapshot),

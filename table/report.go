@@ -29,6 +29,7 @@ type CommitReport struct {
 	FilesGone  int           `json:"filesDeleted"`
 	Rows       int64         `json:"deltaRecordCount"`
 	Bytes      int64         `json:"bytesAdded"`
+	BytesGone  int64         `json:"bytesDeleted,omitempty"`
 	Elapsed    time.Duration `json:"elapsedNanos"`
 	// Rewritten is how many bytes of manifests were merged on the way.
 	Rewritten int64 `json:"manifestBytesRewritten,omitempty"`

@@ -253,10 +253,13 @@ func TestIdentifierCommitsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := open(t, fs, place, seeded(3)).committer()
+	again := open(t, fs, place, seeded(3))
+	var end event.CommitEnd
+	again.listener = &event.Listener{CommitEnd: func(e event.CommitEnd) { end = e }}
+	later := again.committer()
 	r, err := later.Commit(ctx, commit.Request{User: "u", Identifier: 5, Messages: messages})
-	if err != nil || !r.Already || len(r.Snapshots) != 0 {
-		t.Errorf("%+v, %v", r, err)
+	if err != nil || !r.Already || len(r.Snapshots) != 0 || !end.Already {
+		t.Errorf("%+v, %v, told %+v", r, err, end)
 	}
 	if err := later.AbortMessages(ctx, messages); err != nil {
 		t.Fatal(err)

@@ -164,7 +164,8 @@ func (c *Committer) Commit(ctx context.Context, req Request) (*Report, error) {
 		Table: c.cfg.Table, User: req.User, Identifier: req.Identifier,
 		Status: string(report.Status), Reason: report.Reason, Base: report.Base, Snapshots: report.IDs(),
 		Attempts: len(report.Attempts), FilesAdded: report.FilesAdded, FilesDeleted: report.FilesGone,
-		Rows: report.Rows, Bytes: report.Bytes, Ahead: report.Ahead, Phases: report.Phases, Err: err, Elapsed: report.Elapsed,
+		Rows: report.Rows, Bytes: report.Bytes, BytesDeleted: report.BytesGone, Rewritten: report.Rewritten,
+		RolledBack: report.RolledBack, Already: report.Already, Ahead: report.Ahead, Phases: report.Phases, Err: err, Elapsed: report.Elapsed,
 	})
 	return report, err
 }

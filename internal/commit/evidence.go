@@ -78,7 +78,7 @@ func (t *tries) evidence(landed *snapshot.Snapshot) commitlog.Evidence {
 	if d := t.draftIn(landed); d != nil {
 		var r Report
 		r.add(&d.change)
-		e.FilesAdded, e.FilesDeleted, e.Rows, e.Bytes = r.FilesAdded, r.FilesGone, r.Rows, r.Bytes
+		e.FilesAdded, e.FilesDeleted, e.Rows, e.Bytes, e.BytesDeleted = r.FilesAdded, r.FilesGone, r.Rows, r.Bytes, r.BytesGone
 	}
 	return e
 }

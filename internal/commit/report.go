@@ -31,6 +31,7 @@ type Report struct {
 	FilesGone  int
 	Rows       int64
 	Bytes      int64
+	BytesGone  int64
 	Elapsed    time.Duration
 	// Rewritten is how many bytes of manifests were merged on the way.
 	Rewritten int64
@@ -81,6 +82,7 @@ func (r *Report) add(c *change) {
 			r.Bytes += e.File.FileSize
 		} else {
 			r.FilesGone++
+			r.BytesGone += e.File.FileSize
 		}
 	}
 	r.Rows += c.records()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/commitmsg"
@@ -82,9 +83,18 @@ func TestRollbackAfterAMerge(t *testing.T) {
 	fs, req := deletion(t)
 	tb := open(t, fs, place, seeded(610))
 	tb.opts.ManifestMergeMinCount = 2
+	var end event.CommitEnd
+	tb.listener = &event.Listener{CommitEnd: func(e event.CommitEnd) { end = e }}
 	r, err := tb.committer().Commit(ctx, req)
 	if err != nil || !slices.Equal(r.RolledBack, []int64{3}) || r.Base != 3 || r.IDs()[0] != 4 {
 		t.Fatalf("%v, %+v", err, r)
+	}
+	gone := req.Messages[0].DeletedFiles[0].FileSize
+	if !slices.Equal(end.RolledBack, r.RolledBack) || r.Rewritten == 0 || end.Rewritten != r.Rewritten || r.BytesGone != gone || end.BytesDeleted != gone || end.Already {
+		t.Errorf("%+v, told %+v", r, end)
+	}
+	if e := records(t, fs)["u-1-OVERWRITE"].End; e == nil || e.BytesDeleted != gone || e.Rewritten != r.Rewritten || !slices.Equal(e.RolledBack, r.RolledBack) {
+		t.Errorf("record %+v", e)
 	}
 	if r.Attempts[0].Outcome != "rolled back" || !strings.Contains(r.Attempts[0].Cause, "check=file-deletion") {
 		t.Errorf("attempts %+v", r.Attempts)

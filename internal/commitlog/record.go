@@ -73,6 +73,7 @@ type Evidence struct {
 	FilesDeleted int          `json:"filesDeleted"`
 	Rows         int64        `json:"deltaRecordCount"`
 	Bytes        int64        `json:"bytesAdded"`
+	BytesDeleted int64        `json:"bytesDeleted,omitempty"`
 	Rewritten    int64        `json:"manifestBytesRewritten,omitempty"`
 	RolledBack   []int64      `json:"rolledBack,omitempty"`
 	Phases       event.Phases `json:"phases"`

@@ -32,6 +32,7 @@ var commitFields = fieldsOf(
 	nullable("files_deleted", bigint),
 	nullable("delta_record_count", bigint),
 	nullable("bytes_added", bigint),
+	nullable("bytes_deleted", bigint),
 	nullable("manifest_bytes_rewritten", bigint),
 	nullable("rolled_back", text),
 	nullable("read_micros", bigint),
@@ -91,7 +92,7 @@ func commitRow(cfg *Config, r *commitlog.Record) (row, error) {
 		}
 		out = append(out, v)
 	}
-	out = append(out, int64(e.FilesAdded), int64(e.FilesDeleted), e.Rows, e.Bytes, e.Rewritten)
+	out = append(out, int64(e.FilesAdded), int64(e.FilesDeleted), e.Rows, e.Bytes, e.BytesDeleted, e.Rewritten)
 	v, err := jsonText(e.RolledBack, len(e.RolledBack))
 	out = append(out, v)
 	for _, d := range []time.Duration{e.Phases.Read, e.Phases.Check, e.Phases.Write, e.Phases.Intent, e.Phases.Publish, e.Phases.Backoff} {

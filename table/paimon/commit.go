@@ -71,7 +71,7 @@ func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
 	out := &table.CommitReport{
 		Status: table.Status(r.Status), Reason: r.Reason, User: r.User, Identifier: r.Identifier, Base: r.Base,
 		Attempts: make([]table.Attempt, len(r.Attempts)), Snapshots: r.IDs(),
-		FilesAdded: r.FilesAdded, FilesGone: r.FilesGone, Rows: r.Rows, Bytes: r.Bytes,
+		FilesAdded: r.FilesAdded, FilesGone: r.FilesGone, Rows: r.Rows, Bytes: r.Bytes, BytesGone: r.BytesGone,
 		Elapsed: r.Elapsed, Rewritten: r.Rewritten, RolledBack: r.RolledBack, Already: r.Already,
 		Ahead: r.Ahead, Phases: r.Phases,
 	}
