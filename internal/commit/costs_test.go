@@ -3,10 +3,14 @@ package commit_test
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/fileio/layer"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/binaryrow"
@@ -15,6 +19,7 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/write"
 )
 
 // What commits of each kind ask of the storage, in a process that has just opened
@@ -23,6 +28,7 @@ func TestStorageCallsOfEachKind(t *testing.T) {
 	want := map[string]string{
 		"compact":             "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
 		"append and compact":  "open=9 create=6 create-if-absent=4 replace=3 stat=3 read=9 write=24 close=6",
+		"append with check":   "open=7 create=3 create-if-absent=2 replace=2 stat=4 read=7 write=12 close=3", // stat: one per file more
 		"append with row ids": "open=5 create=3 create-if-absent=2 replace=2 stat=2 read=5 write=12 close=3",
 		"overwrite":           "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
 		"batch overwrite":     "open=7 create=3 create-if-absent=2 replace=2 stat=2 read=7 write=12 close=3",
@@ -118,10 +124,19 @@ func TestBytesRewrittenByOneCommit(t *testing.T) {
 	})
 	once := tb.committer()
 	r, err := once.Commit(ctx, commit.Request{User: "u", Identifier: 200, Messages: messages})
-	if err != nil || len(r.Attempts) != 2 || r.Rewritten == 0 {
+	if err != nil || len(r.Attempts) != 2 {
 		t.Fatalf("%v, %+v", err, r)
 	}
-	if n := len(lists(r.Snapshots[0])); n > 6 {
+	after, n := lists(r.Snapshots[0]), int64(0)
+	for _, m := range before {
+		if !slices.ContainsFunc(after, func(o manifest.FileMeta) bool { return o.FileName == m.FileName }) {
+			n += m.FileSize
+		}
+	}
+	if n == 0 || n != r.Rewritten {
+		t.Errorf("%d bytes of manifests were merged, the commit says %d", n, r.Rewritten)
+	}
+	if n := len(after); n > 6 {
 		t.Errorf("%d manifests after a merge that was taken over", n)
 	}
 	if !strings.Contains(r.Attempts[0].Outcome, "lost race") {
@@ -171,6 +186,35 @@ func TestEntriesDecodedByOneCommit(t *testing.T) {
 		t.Errorf("entries decoded: %s", text)
 	}
 	check(t, fs, 0)
+}
+
+// A writer that begins reads the manifests that may have files of its partitions, and
+// no others.
+func TestOpeningReadsManifestsOfItsPartitions(t *testing.T) {
+	ctx := context.Background()
+	w := &world{T: t}
+	w.create(&datadriven.TestData{CmdArgs: []datadriven.CmdArg{{Key: "key"}, {Key: "partitioned"}}})
+	partitions := map[string]binaryrow.Row{}
+	for i, day := range []string{"mon", "mon", "mon", "tue"} {
+		m := w.makeFile([]pair{{int64(i), "a"}}, day, false)
+		partitions[day] = m.Partition
+		if _, err := w.committer("u").Commit(ctx, commit.Request{User: "u", Identifier: int64(i + 1), Messages: []*commitmsg.Message{m}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for day, want := range map[string]int{"mon": 3, "tue": 1} {
+		opened := map[string]bool{}
+		tb := open(t, faultio.New(w.fs, faultio.PlanFunc(func(c faultio.Call) faultio.Fault {
+			if name := path.Base(c.Path); c.Method == "open" && strings.HasPrefix(name, "manifest-") && !strings.HasPrefix(name, "manifest-list-") {
+				opened[name] = true
+			}
+			return faultio.Fault{}
+		})), place, seeded(7))
+		held, err := write.NewRestorer(tb.snapshots, tb.manifests()).Restore(ctx, 1, []write.Bucket{{Partition: partitions[day]}})
+		if err != nil || len(held) != 1 || held[0].MaxSequence != int64(want-1) || len(opened) != want {
+			t.Errorf("%s: %+v, %v, read %d manifests, want %d", day, held, err, len(opened), want)
+		}
+	}
 }
 
 // A retry of a compaction reads the changes since the try before, not the table

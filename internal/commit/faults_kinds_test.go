@@ -48,6 +48,12 @@ var deeds = []deed{
 		},
 	},
 	{
+		name: "append with check", keyed: true, old: []string{"1=a", "2=b", "3=b"}, new: []string{"1=a", "2=b", "3=b", "4=c", "5=d"},
+		prepare: func(w *world) commit.Request {
+			return commit.Request{User: "u", Identifier: 1, Messages: []*commitmsg.Message{w.made("c", 4), w.made("d", 5)}, Check: true}
+		},
+	},
+	{
 		name: "overwrite", old: []string{"1=a", "2=a", "2=b", "3=b"}, new: []string{"4=c"},
 		prepare: func(w *world) commit.Request {
 			return commit.Request{User: "u", Identifier: 1, Messages: []*commitmsg.Message{w.made("c", 4)}, Overwrite: &commit.Overwrite{}}

@@ -52,7 +52,7 @@ func (c *Committer) overwrite(o *Overwrite, written change, compacted bool) (*wo
 		}
 		return nil, tarnerr.New(tarnerr.Invalid, op, "rows were written to a partition that is not among those to overwrite",
 			"partition", c.builder.partitionName(e.Partition), "overwrite", o.Partitions).
-			WithHint("Write only rows of the partitions that are overwritten, or overwrite dynamically.")
+			WithHint("Write only rows of the partitions that are overwritten, or name none of them and overwrite dynamically.")
 	}
 	w := &work{change: written, replaces: given}
 	w.change.kind, w.change.checked, w.change.yields = snapshot.Overwrite, true, false

@@ -40,7 +40,7 @@ import (
 //	hash NAME in bucket 0                an index of hashes, not committed
 //	changelog NAME with=MESSAGE keys=…   a changelog file for a message
 //	commit user=U id=N of=(NAME,…)       commits, with check, or
-//	       [overwrite=all|dynamic|DAY]   as an overwrite, while
+//	       [overwrite=(all|dynamic|DAY)] as an overwrite, while
 //	       [meanwhile=(U,N,NAME…)]       another commit lands before the publish
 //	rollback to=ID                       snapshots after it go, by hand
 //	rows, snapshots, index               what is there
@@ -425,14 +425,17 @@ func (w *world) commit(d *datadriven.TestData) string {
 	req := w.request(user, id, w.list(d, "of"))
 	req.Check = d.HasArg("check")
 	req.Empty = d.HasArg("empty")
-	switch o := w.arg(d, "overwrite"); o {
-	case "":
-	case "all":
-		req.Overwrite = &commit.Overwrite{}
-	case "dynamic":
-		req.Overwrite = &commit.Overwrite{Dynamic: true}
-	default:
-		req.Overwrite = &commit.Overwrite{Partitions: []map[string]string{{"day": o}}}
+	for _, o := range w.list(d, "overwrite") {
+		if req.Overwrite == nil {
+			req.Overwrite = &commit.Overwrite{}
+		}
+		switch o {
+		case "all":
+		case "dynamic":
+			req.Overwrite.Dynamic = true
+		default:
+			req.Overwrite.Partitions = append(req.Overwrite.Partitions, map[string]string{"day": o})
+		}
 	}
 	c := w.committer(user)
 	if others := w.list(d, "meanwhile"); len(others) > 0 {

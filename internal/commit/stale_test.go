@@ -162,6 +162,9 @@ func TestLastLookFindsAnEarlierProcess(t *testing.T) {
 	if err != nil || !r.Already || len(r.Snapshots) != 0 || r.FilesAdded != 0 {
 		t.Errorf("%v (%v), %+v", err, tarnerr.KindOf(err), r)
 	}
+	if len(calls.seen) != 0 || len(r.Callbacks) != 0 {
+		t.Errorf("callbacks for %v, report %+v", calls.seen, r.Callbacks)
+	}
 	if got := rows(t, fs, place); !slices.Equal(got, []string{"1=a", "2=b"}) {
 		t.Errorf("rows %v", got)
 	}

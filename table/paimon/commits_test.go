@@ -2,11 +2,13 @@ package paimon_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/fileio/faultio"
+	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/sqltext"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -88,15 +90,28 @@ func TestPendingCommits(t *testing.T) {
 	_, err := w.Commit(f.ctx, 2)
 	wantKind(t, err, tarnerr.CommitStateUnknown)
 
-	// Also where this version must not commit.
-	refusing := fs.Clone()
-	text, _ := refusing.Get(dir + "/schema/schema-0")
-	refusing.Put(dir+"/schema/schema-0", bytes.Replace(text, []byte(`"options" : {`), []byte(`"options" : {"upsert-key" : "id"`), 1))
-	locked := f.open(refusing)
-	_, err = locked.NewBatchWrite(f.ctx, table.WriteOptions{})
-	wantKind(t, err, tarnerr.Unsupported)
-	if found, err := locked.ResolveCommits(f.ctx, table.CommitFilter{}); err != nil || len(found) != 1 || found[0].Status != table.Succeeded {
-		t.Errorf("%+v, %v", found, err)
+	// Also where this version must not commit: for an option, or for the storage.
+	option := fs.Clone()
+	text, _ := option.Get(dir + "/schema/schema-0")
+	option.Put(dir+"/schema/schema-0", bytes.Replace(text, []byte(`"options" : {`), []byte(`"options" : {"upsert-key" : "id"`), 1))
+	storage := mem.New(mem.NoConditional)
+	for _, p := range fs.Paths() {
+		data, _ := fs.Get(p)
+		storage.Put(p, slices.Clone(data))
+	}
+	for _, refusing := range []*mem.FS{option, storage} {
+		locked := f.open(refusing)
+		_, err = locked.NewBatchWrite(f.ctx, table.WriteOptions{})
+		wantKind(t, err, tarnerr.Unsupported)
+		if pending, err := locked.PendingCommits(f.ctx); err != nil || len(pending) != 1 {
+			t.Errorf("%+v, %v", pending, err)
+		}
+		if found, err := locked.ResolveCommits(f.ctx, table.CommitFilter{}); err != nil || len(found) != 1 || found[0].Status != table.Succeeded {
+			t.Errorf("%+v, %v", found, err)
+		}
+		if pending, err := locked.PendingCommits(f.ctx); err != nil || len(pending) != 0 {
+			t.Errorf("%+v, %v", pending, err)
+		}
 	}
 	later := f.open(fs)
 	pending, err := later.PendingCommits(f.ctx)
