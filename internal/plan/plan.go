@@ -6,6 +6,7 @@ import (
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/lsm"
@@ -45,6 +46,10 @@ type Request struct {
 	// left must hold a state of their own: all versions of a key that the rows asked
 	// for need.
 	Level func(level int32) bool
+	// Partition and Bucket leave out what they refuse, besides what Where says; nil =
+	// nothing.
+	Partition func(partition binaryrow.Row) bool
+	Bucket    func(number int32) bool
 	// KeepStats leaves the value statistics in the file metadata.
 	KeepStats bool
 }

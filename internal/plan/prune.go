@@ -29,6 +29,8 @@ type pruning struct {
 	// planning judges exactly.
 	exactByPartition bool
 	level            func(level int32) bool // nil: any
+	only             func(partition binaryrow.Row) bool
+	bucket           func(number int32) bool
 
 	mu         sync.Mutex
 	seen       map[string]*judged // partitions
@@ -55,6 +57,8 @@ func newPruning(cfg Config, req Request) *pruning {
 		cfg:        cfg,
 		partitions: layout.NewPartitioner(partition, cfg.Options.PartitionDefault, cfg.Options.PartitionLegacyName),
 		level:      req.Level,
+		only:       req.Partition,
+		bucket:     req.Bucket,
 		seen:       map[string]*judged{},
 		evolutions: map[int64]*evolutions{},
 	}
@@ -89,7 +93,27 @@ func (p *pruning) manifest(m *manifest.FileMeta) bool {
 	if m.MaxBucket != nil && *m.MaxBucket < 0 && p.realBuckets() {
 		return false
 	}
+	if !someOf(p.bucket, m.MinBucket, m.MaxBucket) || !someOf(p.level, m.MinLevel, m.MaxLevel) {
+		return false
+	}
 	return p.partition.MayMatch(partitionStats{p.partitions.Fields(), m.PartitionStats}, m.Added+m.Deleted)
+}
+
+// widest is up to how many numbers of a manifest's range are tried.
+const widest = 1000
+
+// someOf reports whether take may take a number from lo to hi, which are nil when
+// the manifest does not tell.
+func someOf(take func(int32) bool, lo, hi *int32) bool {
+	if take == nil || lo == nil || hi == nil || int64(*hi)-int64(*lo) >= widest {
+		return true
+	}
+	for n := int64(*lo); n <= int64(*hi); n++ {
+		if take(int32(n)) {
+			return true
+		}
+	}
+	return false
 }
 
 // realBuckets: files of postponed buckets are no part of the table yet.
@@ -97,7 +121,7 @@ func (p *pruning) realBuckets() bool { return p.cfg.Options.Bucket == layout.Pos
 
 // inPartition judges a partition exactly.
 func (p *pruning) inPartition(row binaryrow.Row) bool {
-	return p.partition == nil || p.judge(row).in
+	return p.partition == nil && p.only == nil || p.judge(row).in
 }
 
 func (p *pruning) judge(row binaryrow.Row) *judged {
@@ -109,6 +133,7 @@ func (p *pruning) judge(row binaryrow.Row) *judged {
 		if j.values != nil && p.partition != nil {
 			j.in = p.partition.Match(func(c string) types.Value { return j.values[c] })
 		}
+		j.in = j.in && (p.only == nil || p.only(row))
 		p.seen[string(row)] = j
 	}
 	return j
@@ -135,6 +160,9 @@ func (p *pruning) valuesOf(row binaryrow.Row) map[string]types.Value {
 // inBucket judges a bucket as far as the manifest entry alone allows.
 func (p *pruning) inBucket(number, total int32) bool {
 	if number < 0 && p.realBuckets() {
+		return false
+	}
+	if p.bucket != nil && !p.bucket(number) {
 		return false
 	}
 	return !p.early || p.buckets.keep(number, total)

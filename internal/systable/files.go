@@ -48,14 +48,16 @@ func anyLevel(int32) bool { return true }
 
 func fileRows(ctx context.Context, cfg *Config, req Request) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
-		p, err := plan.Plan(ctx, cfg.Config, plan.Request{SnapshotID: req.SnapshotID, KeepStats: true, Level: anyLevel})
+		of := narrowed(cfg, req, cfg.braces())
+		of.KeepStats = req.reads("null_value_counts", "min_value_stats", "max_value_stats")
+		p, err := plan.Plan(ctx, cfg.Config, of)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, s := range p.Splits {
 			for _, f := range s.Files {
-				r, err := fileRow(ctx, cfg, s, f)
+				r, err := fileRow(ctx, cfg, s, f, of.KeepStats)
 				if err != nil {
 					yield(nil, tarnerr.Trace("describing data file", err, "file", f.FileName))
 					return
@@ -68,7 +70,8 @@ func fileRows(ctx context.Context, cfg *Config, req Request) iter.Seq2[row, erro
 	}
 }
 
-func fileRow(ctx context.Context, cfg *Config, s *split.Split, f *datafile.Meta) (row, error) {
+// fileRow describes a file, its statistics only if wanted: they may not be there.
+func fileRow(ctx context.Context, cfg *Config, s *split.Split, f *datafile.Meta, withStats bool) (row, error) {
 	written, err := cfg.Schemas.Get(ctx, f.SchemaID)
 	if err != nil {
 		return nil, err
@@ -85,9 +88,11 @@ func fileRow(ctx context.Context, cfg *Config, s *split.Split, f *datafile.Meta)
 	if err != nil {
 		return nil, err
 	}
-	stats, err := statTexts(cfg.Schema, written, f)
-	if err != nil {
-		return nil, err
+	var stats fileStatTexts
+	if withStats {
+		if stats, err = statTexts(cfg.Schema, written, f); err != nil {
+			return nil, err
+		}
 	}
 	path := s.BucketPath + "/" + f.FileName
 	if f.ExternalPath != nil {

@@ -41,8 +41,8 @@ type total struct {
 }
 
 // totals adds up the live files, per bucket or per partition.
-func totals(ctx context.Context, cfg *Config, req Request, perBucket bool) ([]*total, error) {
-	p, err := plan.Plan(ctx, cfg.Config, plan.Request{SnapshotID: req.SnapshotID, Level: anyLevel})
+func totals(ctx context.Context, cfg *Config, of plan.Request, perBucket bool) ([]*total, error) {
+	p, err := plan.Plan(ctx, cfg.Config, of)
 	if err != nil {
 		return nil, err
 	}
@@ -84,22 +84,18 @@ func (t *total) updated() types.Value {
 
 func partitionRows(ctx context.Context, cfg *Config, req Request) iter.Seq2[row, error] {
 	return sorted(func() ([]row, error) {
-		sums, err := totals(ctx, cfg, req, false)
+		paths := cfg.paths()
+		sums, err := totals(ctx, cfg, narrowed(cfg, req, paths), false)
 		if err != nil {
 			return nil, err
 		}
-		shown := cfg.partitioner()
 		var out []row
 		for _, t := range sums {
-			values, err := shown.Values(t.partition)
+			path, err := paths.show(t.partition)
 			if err != nil {
 				return nil, err
 			}
-			parts := make([]string, len(values))
-			for i, v := range values {
-				parts[i] = v.Name + "=" + v.Value
-			}
-			out = append(out, row{strings.Join(parts, "/"), t.rows, t.bytes, t.files, t.updated(), nil, nil, nil, nil})
+			out = append(out, row{path, t.rows, t.bytes, t.files, t.updated(), nil, nil, nil, nil})
 		}
 		return out, nil
 	})
@@ -107,7 +103,7 @@ func partitionRows(ctx context.Context, cfg *Config, req Request) iter.Seq2[row,
 
 func bucketRows(ctx context.Context, cfg *Config, req Request) iter.Seq2[row, error] {
 	return sorted(func() ([]row, error) {
-		sums, err := totals(ctx, cfg, req, true)
+		sums, err := totals(ctx, cfg, narrowed(cfg, req, cfg.braces()), true)
 		if err != nil {
 			return nil, err
 		}

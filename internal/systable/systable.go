@@ -10,7 +10,6 @@ import (
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/batch"
-	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/tarnerr"
@@ -31,6 +30,14 @@ type Request struct {
 	Where      *expr.Bound // bound to Fields; exact
 	Limit      int64       // 0 = no limit
 	SnapshotID int64       // for tables that describe one snapshot; 0 = latest
+}
+
+// reads says whether one of the columns is returned or tested.
+func (r Request) reads(columns ...string) bool {
+	tested := r.Where.Columns()
+	return slices.ContainsFunc(columns, func(c string) bool {
+		return r.Columns == nil || slices.Contains(r.Columns, c) || slices.Contains(tested, c)
+	})
 }
 
 // row is the values of one row in the order of the fields.
@@ -147,9 +154,4 @@ func optional[T any](v *T) types.Value {
 		return nil
 	}
 	return *v
-}
-
-// partitioner shows partitions as CAST to STRING does.
-func (c *Config) partitioner() *layout.Partitioner {
-	return layout.NewPartitioner(c.Schema.Select(c.Schema.PartitionKeys), c.Options.PartitionDefault, false)
 }

@@ -52,23 +52,41 @@ func configOf(t *testing.T, name string) Config {
 
 func rowsOf(t *testing.T, cfg Config, name, where string, req Request) []string {
 	t.Helper()
+	s, err := find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Where = bound(t, name, where)
+	return rowsFrom(t, cfg, s, req)
+}
+
+// bound is a predicate over a system table, nil for no text.
+func bound(t *testing.T, name, where string) *expr.Bound {
+	t.Helper()
+	if where == "" {
+		return nil
+	}
+	fields, err := Fields(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := sqltext.ParseWhere(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := expr.Bind(e, fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func rowsFrom(t *testing.T, cfg Config, s source, req Request) []string {
+	t.Helper()
 	m := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer m.AssertSize(t, 0)
 	cfg.Mem = m
-	if where != "" {
-		fields, err := Fields(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := sqltext.ParseWhere(where)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if req.Where, err = expr.Bind(e, fields); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := Open(context.Background(), cfg, name, req)
+	r, err := newReader(context.Background(), &cfg, s, req)
 	if err != nil {
 		t.Fatal(err)
 	}
