@@ -242,6 +242,9 @@ func (w *Writer) Write(ctx context.Context, rec arrow.RecordBatch) error {
 // accept checks a batch and returns its rows in the buffer's columns, nil when
 // none is left. It has no effect on the writer.
 func (w *Writer) accept(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if err := checkArrays(rec); err != nil {
+		return nil, err
+	}
 	conformed, err := w.conform.conform(rec)
 	if err != nil {
 		return nil, err
