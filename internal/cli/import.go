@@ -75,7 +75,7 @@ partition named are refused.`,
 	f := cmd.Flags()
 	f.StringVar(&fl.format, "format", "", "csv, jsonl, parquet or arrow (default: by the file's ending)")
 	f.StringVar(&fl.text.Null, "null", "", "CSV: text of a null cell; in quotes it is that text itself")
-	f.StringVar(&fl.delimiter, "delimiter", ",", "CSV: character between cells")
+	f.StringVar(&fl.delimiter, "delimiter", ",", "CSV: character between cells, \\t for a tab")
 	f.BoolVar(&fl.text.Header, "header", false, "CSV: the first line names the columns")
 	f.Int64Var(&fl.commitEvery, "commit-every", 0, "commit after so many rows (0: once, at the end)")
 	f.StringVar(&fl.user, "commit-user", "", "commit user, for imports that may be repeated")

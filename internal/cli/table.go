@@ -66,7 +66,8 @@ func (a *app) tableCreate() *cobra.Command {
 nulls may be, and a comment in quotes. Types are Paimon's: BOOLEAN, TINYINT,
 SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), CHAR(n), VARCHAR(n), STRING,
 BINARY(n), VARBINARY(n), BYTES, DATE, TIME(p), TIMESTAMP(p), TIMESTAMP(p) WITH
-LOCAL TIME ZONE, ARRAY<t>, MAP<k, v>, MULTISET<t>, ROW<name t, …>.`,
+LOCAL TIME ZONE, ARRAY<t>, MAP<k, v>, MULTISET<t>, ROW<name t, …>, VARIANT,
+and VECTOR<t, n> with --option file.format=avro.`,
 		Example: `  tarn table create shop.orders 'id BIGINT, status STRING, version BIGINT, day DATE' \
       --primary-key id,day --partition-by day --option bucket=2 --option sequence.field=version`,
 		Args: args(2, 2, "a table and its columns"),
