@@ -34,6 +34,23 @@ type world struct {
 	temp string
 }
 
+// clearing takes away what it frees, so that nobody reads it later: with
+// tarn.RecycledMemory another batch may stand there.
+type clearing struct{ memory.Allocator }
+
+func (c clearing) Free(b []byte) {
+	clear(b)
+	c.Allocator.Free(b)
+}
+
+func (c clearing) Reallocate(size int, b []byte) []byte {
+	out := c.Allocator.Reallocate(size, b)
+	if len(b) > 0 && (size == 0 || &out[0] != &b[0]) {
+		clear(b)
+	}
+	return out
+}
+
 func newWorld(t *testing.T, opts tarnsql.Options) *world {
 	t.Helper()
 	return newWorldOf(t, tarn.Config{}, opts)
@@ -42,7 +59,7 @@ func newWorld(t *testing.T, opts tarnsql.Options) *world {
 // newWorldOf is a world of a catalog with settings of its own.
 func newWorldOf(t *testing.T, cfg tarn.Config, opts tarnsql.Options) *world {
 	t.Helper()
-	w := &world{T: t, mem: memory.NewCheckedAllocator(memory.NewGoAllocator()), dir: t.TempDir()}
+	w := &world{T: t, mem: memory.NewCheckedAllocator(clearing{memory.NewGoAllocator()}), dir: t.TempDir()}
 	ctx := context.Background()
 	var err error
 	cfg.Durability, cfg.Components.Allocator = fileio.OS, w.mem

@@ -200,7 +200,7 @@ func partitionHas(name string, values map[string]string) bool {
 	return true
 }
 
-// readTexts reads a column of text.
+// readTexts reads a column of text. The texts outlive its batches.
 func readTexts(ctx context.Context, t table.Table, column string) ([]string, error) {
 	r, err := t.Scan(ctx, table.Scan{Columns: []string{column}})
 	if err != nil {
@@ -217,7 +217,7 @@ func readTexts(ctx context.Context, t table.Table, column string) ([]string, err
 			return nil, err
 		}
 		for i := range int(rec.NumRows()) {
-			out = append(out, rec.Column(0).ValueStr(i))
+			out = append(out, strings.Clone(rec.Column(0).ValueStr(i)))
 		}
 	}
 }
