@@ -234,7 +234,7 @@ func (o *Options) check(r *reader) error {
 		{"partition.default-name", o.PartitionDefault != "" && !strings.Contains(o.PartitionDefault, "/"), "it must be a directory name"},
 	} {
 		if !c.ok {
-			return bad(c.key, r.text(c.key), c.why)
+			return bad(c.key, r.text(c.key), c.why).WithHint("Change the value, or unset the option for its default.")
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func (k *Key) Check(value string) error {
 		return err
 	case Float, Double:
 		if _, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil {
-			return bad(k.Name, value, "not a number")
+			return bad(k.Name, value, "not a number").WithHint("Give one such as 0.5.")
 		}
 	case Duration:
 		_, err := parseDuration(k.Name, value)
@@ -56,16 +56,16 @@ func parseBool(name, value string) (bool, error) {
 	case "FALSE":
 		return false, nil
 	}
-	return false, bad(name, value, "neither true nor false")
+	return false, bad(name, value, "neither true nor false").WithHint("Give one of the two.")
 }
 
 func parseInt(name, value string, bits int) (int64, error) {
 	n, err := strconv.ParseInt(value, 10, bits)
 	if err != nil {
 		if strings.HasSuffix(err.Error(), "out of range") {
-			return 0, bad(name, value, "out of range")
+			return 0, bad(name, value, "out of range").WithHint("Numbers of %d bits fit.", bits)
 		}
-		return 0, bad(name, value, "not a whole number")
+		return 0, bad(name, value, "not a whole number").WithHint("Give digits, and nothing else.")
 	}
 	return n, nil
 }
@@ -78,10 +78,10 @@ func numberAndUnit(name, value string) (n int64, unit string, err error) {
 		i++
 	}
 	if i == 0 {
-		return 0, "", bad(name, value, "it does not start with a number")
+		return 0, "", bad(name, value, "it does not start with a number").WithHint("Give digits, then a unit.")
 	}
 	if n, err = strconv.ParseInt(s[:i], 10, 64); err != nil {
-		return 0, "", bad(name, value, "out of range")
+		return 0, "", bad(name, value, "out of range").WithHint("Give a smaller number.")
 	}
 	return n, strings.ToLower(strings.TrimSpace(s[i:])), nil
 }
@@ -104,7 +104,7 @@ func parseMemorySize(name, value string) (int64, error) {
 		return 0, bad(name, value, "no such unit").WithHint("Units are b, kb, mb, gb and tb.")
 	}
 	if n > math.MaxInt64/factor {
-		return 0, bad(name, value, "out of range")
+		return 0, bad(name, value, "out of range").WithHint("Give a smaller number.")
 	}
 	return n * factor, nil
 }
@@ -149,7 +149,7 @@ func parseMap(name, value string) (map[string]string, error) {
 	for _, item := range splitQuoted(value, ',') {
 		pair := splitQuoted(item, ':')
 		if len(pair) != 2 {
-			return nil, bad(name, value, "an item is not key:value")
+			return nil, bad(name, value, "an item is not key:value").WithHint("Give k1:v1,k2:v2, with what holds a comma or a colon in single quotes.")
 		}
 		out[strings.TrimSpace(pair[0])] = strings.TrimSpace(pair[1])
 	}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -55,6 +56,9 @@ type applier struct {
 	comment      *string
 }
 
+// anew is the way out where a column cannot change.
+const anew = "Create a new table with the column as it should be, and copy the data."
+
 func refuse(op, cause string, kv ...any) *tarnerr.Error {
 	return tarnerr.New(tarnerr.Invalid, op, cause, kv...)
 }
@@ -88,13 +92,14 @@ func (a *applier) apply(c Change) error {
 	case MoveColumn:
 		return a.moveColumn(c)
 	}
-	return tarnerr.New(tarnerr.Unsupported, "altering table", "no such kind of change")
+	return tarnerr.New(tarnerr.Unsupported, "altering table", "no such kind of change", "change", fmt.Sprintf("%T", c)).
+		WithHint("Use the changes of package schema.")
 }
 
 func (a *applier) addColumn(c AddColumn) error {
 	const op = "adding column"
 	if c.Type.Root == types.Invalid {
-		return refuse(op, "the column has no type", "column", pathName(c.Path))
+		return refuse(op, "the column has no type", "column", pathName(c.Path)).WithHint("Give it a type, such as INT.")
 	}
 	if !c.Type.Nullable {
 		return refuse(op, "a column added to a table cannot be NOT NULL: rows already there have no value for it",
@@ -104,10 +109,11 @@ func (a *applier) addColumn(c AddColumn) error {
 	typ := a.ids.reassign(c.Type)
 	return a.edit(op, c.Path, func(fields []types.Field, name string) ([]types.Field, error) {
 		if strings.TrimSpace(name) == "" {
-			return nil, refuse(op, "a column's name must not be blank")
+			return nil, refuse(op, "a column's name must not be blank", "column", pathName(c.Path)).WithHint("Give it a name.")
 		}
 		if indexOf(fields, name) >= 0 {
-			return nil, tarnerr.New(tarnerr.AlreadyExists, op, "there is a column of this name", "column", pathName(c.Path))
+			return nil, tarnerr.New(tarnerr.AlreadyExists, op, "there is a column of this name", "column", pathName(c.Path)).
+				WithHint("Choose another name.")
 		}
 		at, err := a.placeNew(fields, c)
 		if err != nil {
@@ -123,10 +129,9 @@ func (a *applier) placeNew(fields []types.Field, c AddColumn) (int, error) {
 	case w.First:
 		return 0, nil
 	case w.After != "" || w.Before != "":
-		i := indexOf(fields, w.After+w.Before)
-		if w.After != "" && w.Before != "" || i < 0 {
-			return 0, tarnerr.New(tarnerr.NotFound, "adding column", "there is no such column to place it by",
-				"column", pathName(c.Path), "by", w.After+w.Before)
+		i, err := placeBy("adding column", fields, pathName(c.Path), w)
+		if err != nil {
+			return 0, err
 		}
 		if w.After != "" {
 			i++
@@ -145,27 +150,42 @@ func (a *applier) placeNew(fields []types.Field, c AddColumn) (int, error) {
 	return len(fields), nil
 }
 
+// placeBy finds the column that another is to stand after or before.
+func placeBy(op string, fields []types.Field, column string, w Where) (int, error) {
+	if w.After != "" && w.Before != "" {
+		return 0, refuse(op, "two places for one column", "column", column, "after", w.After, "before", w.Before).
+			WithHint("Give one of them.")
+	}
+	i := indexOf(fields, w.After+w.Before)
+	if i < 0 {
+		return 0, tarnerr.New(tarnerr.NotFound, op, "there is no such column to place it by", "column", column, "by", w.After+w.Before).
+			WithHint("%s", columnsAre(fields))
+	}
+	return i, nil
+}
+
 func (a *applier) renameColumn(c RenameColumn) error {
 	const op = "renaming column"
 	if len(c.Path) == 1 {
 		name := c.Path[0]
 		if slices.Contains(a.old.PartitionKeys, name) {
-			return refuse(op, "a partition key cannot be renamed", "column", name)
+			return refuse(op, "a partition key cannot be renamed", "column", name).WithHint(anew)
 		}
 		if i := indexOf(a.fields, name); i >= 0 && a.fields[i].Type.Root == types.Blob {
-			return refuse(op, "a BLOB column cannot be renamed", "column", name)
+			return refuse(op, "a BLOB column cannot be renamed", "column", name).WithHint(anew)
 		}
 	}
 	if strings.TrimSpace(c.To) == "" {
-		return refuse(op, "a column's name must not be blank", "column", pathName(c.Path))
+		return refuse(op, "a column's name must not be blank", "column", pathName(c.Path)).WithHint("Give the new name.")
 	}
 	return a.edit(op, c.Path, func(fields []types.Field, name string) ([]types.Field, error) {
 		i := indexOf(fields, name)
 		if i < 0 {
-			return nil, noColumn(op, c.Path)
+			return nil, noColumn(op, c.Path, fields)
 		}
 		if indexOf(fields, c.To) >= 0 {
-			return nil, tarnerr.New(tarnerr.AlreadyExists, op, "there is a column of the new name", "column", pathName(c.Path), "to", c.To)
+			return nil, tarnerr.New(tarnerr.AlreadyExists, op, "there is a column of the new name", "column", pathName(c.Path), "to", c.To).
+				WithHint("Choose another name.")
 		}
 		fields[i].Name = c.To
 		return fields, nil
@@ -175,15 +195,16 @@ func (a *applier) renameColumn(c RenameColumn) error {
 func (a *applier) dropColumn(c DropColumn) error {
 	const op = "dropping column"
 	if len(c.Path) == 1 && (slices.Contains(a.old.PartitionKeys, c.Path[0]) || slices.Contains(a.old.PrimaryKeys, c.Path[0])) {
-		return refuse(op, "a column of the primary key or the partition keys cannot be dropped", "column", c.Path[0])
+		return refuse(op, "a column of the primary key or the partition keys cannot be dropped", "column", c.Path[0]).
+			WithHint(anew)
 	}
 	return a.edit(op, c.Path, func(fields []types.Field, name string) ([]types.Field, error) {
 		i := indexOf(fields, name)
 		if i < 0 {
-			return nil, noColumn(op, c.Path)
+			return nil, noColumn(op, c.Path, fields)
 		}
 		if len(fields) == 1 {
-			return nil, refuse(op, "the last column cannot be dropped", "column", pathName(c.Path))
+			return nil, refuse(op, "the last column cannot be dropped", "column", pathName(c.Path)).WithHint("Add another one first.")
 		}
 		return slices.Delete(fields, i, i+1), nil
 	}, nil)
@@ -204,7 +225,8 @@ func (a *applier) updateType(c UpdateType) error {
 		explicit := !strings.EqualFold(a.old.Options["disable-explicit-type-casting"], "true")
 		to, ok := convertible(from, to, explicit)
 		if !ok {
-			err := refuse(op, "values of the old type cannot become the new type", "column", pathName(c.Path), "from", from, "to", c.Type)
+			err := refuse(op, "values of the old type cannot become the new type", "column", pathName(c.Path), "from", from, "to", c.Type).
+				WithHint("Add a column of the new type, and write to that one.")
 			if from.IsNested() {
 				err = err.WithHint("Change members, elements and values one by one, by their path.")
 			} else if !explicit {
@@ -220,7 +242,7 @@ func (a *applier) updateType(c UpdateType) error {
 func (a *applier) updateNullable(c UpdateNullable) error {
 	const op = "changing nullability"
 	if c.Nullable && len(c.Path) == 1 && slices.Contains(a.old.PrimaryKeys, c.Path[0]) {
-		return refuse(op, "a primary-key column cannot be nullable", "column", c.Path[0])
+		return refuse(op, "a primary-key column cannot be nullable", "column", c.Path[0]).WithHint(anew)
 	}
 	retype := func(from types.Type) (types.Type, error) {
 		if err := a.nullToNotNull(op, c.Path, from, c.Nullable); err != nil {
@@ -245,10 +267,10 @@ func (a *applier) notKey(op string, path []string, primary bool) error {
 		return nil
 	}
 	if slices.Contains(a.old.PartitionKeys, path[0]) {
-		return refuse(op, "it is a partition key", "column", path[0])
+		return refuse(op, "it is a partition key", "column", path[0]).WithHint(anew)
 	}
 	if primary && slices.Contains(a.old.PrimaryKeys, path[0]) {
-		return refuse(op, "it belongs to the primary key", "column", path[0])
+		return refuse(op, "it belongs to the primary key", "column", path[0]).WithHint(anew)
 	}
 	return nil
 }
@@ -274,7 +296,8 @@ func checkDefault(f types.Field) error {
 		return nil // Java takes any text: its bytes, or a form of its own
 	}
 	if _, err := types.ParseValue(f.Type, text); err != nil {
-		return tarnerr.Trace("validating default value", err, "column", f.Name)
+		return tarnerr.Wrap(tarnerr.KindOf(err), "validating default value", err, "column", f.Name).
+			WithHint("Give a value of type %s.", f.Type.WithNull(true))
 	}
 	return nil
 }
@@ -283,7 +306,7 @@ func (a *applier) moveColumn(c MoveColumn) error {
 	const op = "moving column"
 	from := indexOf(a.fields, c.Column)
 	if from < 0 {
-		return noColumn(op, []string{c.Column})
+		return noColumn(op, []string{c.Column}, a.fields)
 	}
 	to := 0
 	w := c.Where
@@ -292,9 +315,9 @@ func (a *applier) moveColumn(c MoveColumn) error {
 	case w.Last:
 		to = len(a.fields) - 1
 	case w.After != "" || w.Before != "":
-		by := indexOf(a.fields, w.After+w.Before)
-		if by < 0 || w.After != "" && w.Before != "" {
-			return tarnerr.New(tarnerr.NotFound, op, "there is no such column to place it by", "column", c.Column, "by", w.After+w.Before)
+		by, err := placeBy(op, a.fields, c.Column, w)
+		if err != nil {
+			return err
 		}
 		to = by
 		if by != from && w.After != "" && from > by {
@@ -310,7 +333,7 @@ func (a *applier) moveColumn(c MoveColumn) error {
 		return refuse(op, "no place is given", "column", c.Column).WithHint("Say first, last, after or before another column.")
 	}
 	if to == from {
-		return refuse(op, "the column stands there already", "column", c.Column)
+		return refuse(op, "the column stands there already", "column", c.Column).WithHint("Leave the change away.")
 	}
 	f := a.fields[from]
 	a.fields = slices.Insert(slices.Delete(a.fields, from, from+1), to, f)

@@ -84,19 +84,19 @@ func (s *Schema) normalise() error {
 		return err
 	}
 	if len(s.Fields) == 0 {
-		return invalid("a table needs at least one column")
+		return invalid("a table needs at least one column").WithHint("Define a column.")
 	}
 	seen := map[string]bool{}
-	for _, f := range s.Fields {
+	for i, f := range s.Fields {
 		if strings.TrimSpace(f.Name) == "" {
-			return invalid("a column's name must not be blank")
+			return invalid("a column's name must not be blank", "number", i+1).WithHint("Give every column a name.")
 		}
 		if seen[f.Name] {
-			return invalid("two columns with one name", "column", f.Name)
+			return invalid("two columns with one name", "column", f.Name).WithHint("Rename one of them.")
 		}
 		seen[f.Name] = true
 		if f.Type.Root == types.Invalid {
-			return invalid("a column without a type", "column", f.Name)
+			return invalid("a column without a type", "column", f.Name).WithHint("Give it a type, such as INT.")
 		}
 	}
 	for _, keys := range []struct {
@@ -105,10 +105,10 @@ func (s *Schema) normalise() error {
 	}{{"partition key", s.PartitionKeys}, {"primary key", s.PrimaryKeys}} {
 		for i, k := range keys.names {
 			if !seen[k] {
-				return invalid("the "+keys.what+" names no column", "key", k, "columns", s.columnNames())
+				return s.noSuchColumn("the "+keys.what+" names no column", "key", k)
 			}
 			if slices.Contains(keys.names[:i], k) {
-				return invalid("the "+keys.what+" names a column twice", "key", k)
+				return invalid("the "+keys.what+" names a column twice", "key", k).WithHint("Name each column once.")
 			}
 		}
 	}
@@ -145,10 +145,15 @@ func splitTrim(text string) []string {
 	return out
 }
 
-func (s *Schema) columnNames() string {
-	names := make([]string, len(s.Fields))
-	for i, f := range s.Fields {
+// noSuchColumn refuses what names a column that the table does not have.
+func (s *Schema) noSuchColumn(cause string, kv ...any) *tarnerr.Error {
+	return invalid(cause, kv...).WithHint("%s", columnsAre(s.Fields))
+}
+
+func columnsAre(fields []types.Field) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
 		names[i] = f.Name
 	}
-	return strings.Join(names, ",")
+	return "The columns are " + strings.Join(names, ", ") + "."
 }

@@ -86,7 +86,7 @@ func (c *javaCase) compare(got *Schema, err error) string {
 	case err != nil:
 		switch tarnerr.KindOf(err) {
 		case tarnerr.Invalid, tarnerr.NotFound, tarnerr.AlreadyExists, tarnerr.Unsupported:
-			return ""
+			return c.helpful(err)
 		}
 		return "of a strange kind: " + err.Error()
 	case c.Schema == "":
@@ -102,6 +102,73 @@ func (c *javaCase) compare(got *Schema, err error) string {
 		return ""
 	}
 	return "schema file (-Java +Tarn):\n" + cmp.Diff(want, have)
+}
+
+// helpful demands of a refusal that it gives a column or an option of the case as the
+// place, and a way out.
+func (c *javaCase) helpful(err error) string {
+	if tarnerr.Hint(err) == "" {
+		return "no way out: " + err.Error()
+	}
+	names := c.names()
+	for e, ok := err.(*tarnerr.Error); ok; e, ok = e.Err.(*tarnerr.Error) {
+		for _, a := range e.Attr {
+			words := strings.FieldsFunc(a.Key+","+fmt.Sprint(a.Value), func(r rune) bool { return r == ',' || r == '"' })
+			if slices.ContainsFunc(words, func(w string) bool { return names[w] }) {
+				return ""
+			}
+		}
+	}
+	for key := range c.Create.Options { // or in words, where the name is one of an option for sure
+		if strings.ContainsAny(key, ".-") && strings.Contains(err.Error(), key) {
+			return ""
+		}
+	}
+	return "names neither column nor option: " + err.Error()
+}
+
+// names are the columns and options that the case speaks of, columns within others
+// by their paths.
+func (c *javaCase) names() map[string]bool {
+	names := map[string]bool{}
+	for _, col := range c.Create.Columns {
+		names[col[0]] = true
+	}
+	for key := range c.Create.Options {
+		names[key] = true
+	}
+	for _, a := range c.Alter {
+		for _, raw := range a {
+			var said any
+			json.Unmarshal(raw, &said)
+			collect(said, names)
+		}
+	}
+	for _, k := range append(c.Create.PrimaryKeys, c.Create.PartitionKeys...) {
+		names[k] = true
+	}
+	return names
+}
+
+// collect takes the texts of a change, and lists of texts as the path that they are.
+func collect(said any, names map[string]bool) {
+	switch said := said.(type) {
+	case string:
+		names[said] = true
+	case map[string]any:
+		for _, v := range said {
+			collect(v, names)
+		}
+	case []any:
+		var path []string
+		for _, v := range said {
+			collect(v, names)
+			if s, ok := v.(string); ok {
+				path = append(path, s)
+				names[strings.Join(path, ".")] = true
+			}
+		}
+	}
 }
 
 func sortedLines(lines []string) []string {

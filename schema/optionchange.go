@@ -8,11 +8,14 @@ import (
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
+// anewWith is the way out where an option cannot change.
+const anewWith = "Create a new table with the option and copy the data."
+
 func (a *applier) setOption(key, value string) error {
 	const op = "setting option"
 	old := a.old.Options[key]
 	if key == "path" || key == "type" && !strings.EqualFold(optionOr(a.old.Options, "type", "table"), value) {
-		return refuse(op, "it cannot change", "option", key)
+		return refuse(op, "it cannot change", "option", key).WithHint(anewWith)
 	}
 	if a.hasSnapshots {
 		if err := a.immutable(op, key); err != nil {
@@ -30,7 +33,7 @@ func (a *applier) setOption(key, value string) error {
 			}
 		case "ignore-delete", "ignore-update-before":
 			if isTrue(old) && !isTrue(value) {
-				err = refuse(op, "it cannot go back from true to false", "option", key)
+				err = refuse(op, "it cannot go back from true to false", "option", key).WithHint(anewWith)
 			}
 		case "clustering.columns":
 			err = a.clusteringFixed(op, key)
@@ -46,14 +49,14 @@ func (a *applier) setOption(key, value string) error {
 func (a *applier) removeOption(key string) error {
 	const op = "removing option"
 	if key == "path" || key == "type" {
-		return refuse(op, "it cannot change", "option", key)
+		return refuse(op, "it cannot change", "option", key).WithHint(anewWith)
 	}
 	if a.hasSnapshots {
 		if err := a.immutable(op, key); err != nil {
 			return err
 		}
 		if key == "bucket" {
-			return refuse(op, "the number of buckets of a table with data cannot be unset", "option", key)
+			return refuse(op, "the number of buckets of a table with data cannot be unset", "option", key).WithHint("Set another number instead.")
 		}
 		if err := a.clusteringFixed(op, key); err != nil {
 			return err
@@ -66,14 +69,14 @@ func (a *applier) removeOption(key string) error {
 func (a *applier) immutable(op, key string) error {
 	if k, known := option.Lookup(key); known && k.Immutable {
 		return refuse(op, "it cannot change once the table holds data", "option", key).
-			WithHint("Create a new table with the option and copy the data.")
+			WithHint(anewWith)
 	}
 	return nil
 }
 
 func (a *applier) clusteringFixed(op, key string) error {
 	if _, override := a.old.Options["pk-clustering-override"]; override && key == "clustering.columns" {
-		return refuse(op, "it cannot change while pk-clustering-override is set", "option", key)
+		return refuse(op, "it cannot change while pk-clustering-override is set", "option", key).WithHint(anewWith)
 	}
 	return nil
 }
@@ -84,11 +87,12 @@ func changeBucket(old, value string) error {
 	to, err2 := strconv.Atoi(value)
 	switch {
 	case err1 != nil || err2 != nil:
-		return tarnerr.New(tarnerr.Invalid, op, "not a whole number", "option", "bucket", "from", old, "to", value)
+		return tarnerr.New(tarnerr.Invalid, op, "not a whole number", "option", "bucket", "from", old, "to", value).
+			WithHint("Give a number of buckets, bucket=4 for example.")
 	case from == -1:
-		return refuse(op, "a table with data and bucket=-1 cannot get fixed buckets", "option", "bucket", "to", value)
+		return refuse(op, "a table with data and bucket=-1 cannot get fixed buckets", "option", "bucket", "to", value).WithHint(anewWith)
 	case to == -1:
-		return refuse(op, "a table with data and fixed buckets cannot go to bucket=-1", "option", "bucket", "from", old)
+		return refuse(op, "a table with data and fixed buckets cannot go to bucket=-1", "option", "bucket", "from", old).WithHint(anewWith)
 	}
 	return nil
 }

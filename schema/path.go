@@ -40,7 +40,7 @@ func editType(change typeEdit) fieldsEdit {
 // when the change makes no sense there.
 func (a *applier) edit(op string, path []string, onFields fieldsEdit, onType typeEdit) error {
 	if len(path) == 0 {
-		return refuse(op, "no column is named")
+		return refuse(op, "no column is named").WithHint("Name one.")
 	}
 	e := pathEdit{op: op, path: path, onFields: onFields, onType: onType}
 	fields, err := e.inFields(a.fields, 0)
@@ -63,13 +63,13 @@ func (e *pathEdit) inFields(fields []types.Field, depth int) ([]types.Field, err
 	if depth == len(e.path)-1 {
 		out, err := e.onFields(fields, e.path[depth])
 		if err == nil && out == nil {
-			err = noColumn(e.op, e.path)
+			err = noColumn(e.op, e.path, fields)
 		}
 		return out, err
 	}
 	i := indexOf(fields, e.path[depth])
 	if i < 0 {
-		return nil, noColumn(e.op, e.path[:depth+1])
+		return nil, noColumn(e.op, e.path[:depth+1], fields)
 	}
 	t, err := e.inType(fields[i].Type, depth+1)
 	fields[i].Type = t
@@ -88,29 +88,30 @@ func (e *pathEdit) inType(t types.Type, depth int) (types.Type, error) {
 			want = "value"
 		}
 		if e.path[depth] != want {
-			err := noColumn(e.op, e.path[:depth+1])
 			if t.Root == types.Map && e.path[depth] == "key" {
-				return t, refuse(e.op, "a map's key cannot be changed", "column", pathName(e.path[:depth+1]))
+				return t, refuse(e.op, "a map's key cannot be changed", "column", pathName(e.path[:depth+1])).WithHint(anew)
 			}
-			return t, err.WithHint("Inside a %s the next name is %q.", t.Root, want)
+			return t, noColumn(e.op, e.path[:depth+1], nil).WithHint("Inside a %s the next name is %q.", t.Root, want)
 		}
 		element, err := *t.Element, error(nil)
 		switch {
 		case depth < len(e.path)-1:
 			element, err = e.inType(element, depth+1)
 		case e.onType == nil:
-			err = refuse(e.op, "only the type and the nullability of an element or a value can change", "column", pathName(e.path))
+			err = refuse(e.op, "only the type and the nullability of an element or a value can change", "column", pathName(e.path)).
+				WithHint("Name a column, or a member of a ROW.")
 		default:
 			element, err = e.onType(element)
 		}
 		t.Element = &element
 		return t, err
 	}
-	return t, noColumn(e.op, e.path[:depth+1])
+	return t, noColumn(e.op, e.path[:depth+1], nil).WithHint("%s is %s, which has no members.", pathName(e.path[:depth]), t.WithNull(true))
 }
 
-func noColumn(op string, path []string) *tarnerr.Error {
-	return tarnerr.New(tarnerr.NotFound, op, "there is no such column", "column", pathName(path))
+// noColumn says that the last name of path is none of fields, its neighbours.
+func noColumn(op string, path []string, fields []types.Field) *tarnerr.Error {
+	return tarnerr.New(tarnerr.NotFound, op, "there is no such column", "column", pathName(path)).WithHint("%s", columnsAre(fields))
 }
 
 func pathName(path []string) string { return strings.Join(path, ".") }

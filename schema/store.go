@@ -73,16 +73,22 @@ func (s *Store) Get(ctx context.Context, id int64) (*Schema, error) {
 		return hit, nil
 	}
 	path := s.Path(id)
+	const op = "reading schema"
 	data, err := fileio.ReadFile(ctx, s.fio, path)
+	if err != nil && tarnerr.KindOf(err) == tarnerr.NotFound {
+		return nil, tarnerr.Wrap(tarnerr.NotFound, op, err, "path", path).
+			WithHint("Unless the table was dropped or rolled back, restore the file from a copy.")
+	}
 	if err != nil {
-		return nil, tarnerr.Trace("reading schema", err, "path", path)
+		return nil, tarnerr.Trace(op, err, "path", path)
 	}
 	got, err := Parse(data)
-	if err != nil {
-		return nil, tarnerr.Trace("reading schema", err, "path", path)
+	if err == nil && got.ID != id {
+		err = tarnerr.New(tarnerr.Corrupt, op, "the file holds another id", "id", got.ID)
 	}
-	if got.ID != id {
-		return nil, tarnerr.New(tarnerr.Corrupt, "reading schema", "the file holds another id", "path", path, "id", got.ID)
+	if err != nil {
+		return nil, tarnerr.Wrap(tarnerr.KindOf(err), op, err, "path", path).
+			WithHint("Restore the file from a copy: rows written under this schema cannot be read without.")
 	}
 	s.mu.Lock()
 	s.cached[id] = file{got, data}
@@ -167,7 +173,8 @@ func (s *Store) Create(ctx context.Context, spec Spec) (*Schema, error) {
 		return nil, err
 	}
 	if _, err := s.relist(ctx); err == nil {
-		return nil, tarnerr.New(tarnerr.AlreadyExists, "creating table", "there is a table already", "path", s.dir)
+		return nil, tarnerr.New(tarnerr.AlreadyExists, "creating table", "there is a table already", "path", s.dir).
+			WithHint("Choose another name, or alter the table.")
 	} else if tarnerr.KindOf(err) != tarnerr.NotFound {
 		return nil, err
 	}
@@ -179,7 +186,8 @@ func (s *Store) Create(ctx context.Context, spec Spec) (*Schema, error) {
 		return nil, err
 	}
 	if !won {
-		return nil, tarnerr.New(tarnerr.AlreadyExists, "creating table", "another process created it just now", "path", s.dir)
+		return nil, tarnerr.New(tarnerr.AlreadyExists, "creating table", "another process created it just now", "path", s.dir).
+			WithHint("Choose another name, or use that table.")
 	}
 	return first, nil
 }
@@ -278,7 +286,8 @@ func (s *Store) hasSnapshots(ctx context.Context, changes []Change) (bool, error
 func (s *Store) checkBranches(ctx context.Context, next *Schema) error {
 	fallback, primary := next.Options["scan.fallback-branch"], next.Options["scan.primary-branch"]
 	if strings.TrimSpace(fallback) != "" && strings.TrimSpace(primary) != "" {
-		return invalid("both a fallback branch and a primary branch are given", "scan.fallback-branch", fallback, "scan.primary-branch", primary)
+		return invalid("both a fallback branch and a primary branch are given", "scan.fallback-branch", fallback, "scan.primary-branch", primary).
+			WithHint("Remove one of the two options.")
 	}
 	for _, key := range []string{"scan.fallback-branch", "scan.primary-branch"} {
 		branch := strings.TrimSpace(next.Options[key])
@@ -297,7 +306,8 @@ func (s *Store) checkBranches(ctx context.Context, next *Schema) error {
 			return err
 		}
 		if len(ids) == 0 {
-			return invalid("the branch does not exist", "option", key, "branch", branch)
+			return invalid("the branch does not exist", "option", key, "branch", branch).
+				WithHint("Create the branch first, or remove the option.")
 		}
 	}
 	return nil

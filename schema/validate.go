@@ -71,7 +71,7 @@ func (v *validator) keyColumns() error {
 		for _, name := range keys.names {
 			i := v.s.Index(name)
 			if i < 0 {
-				return invalid("the "+keys.what+" names no column", "key", name, "columns", v.s.columnNames())
+				return v.s.noSuchColumn("the "+keys.what+" names no column", "key", name)
 			}
 			switch t := v.s.Fields[i].Type; t.Root {
 			case types.Array, types.Map, types.Multiset, types.Row:
@@ -131,8 +131,9 @@ func (v *validator) bucket() error {
 		i := v.s.Index(k)
 		switch {
 		case i < 0:
-			return invalid("bucket-key names no column", "bucket-key", k, "columns", v.s.columnNames()).
-				WithHint("Names are separated by commas, without blanks.")
+			err := v.s.noSuchColumn("bucket-key names no column", "bucket-key", k)
+			err.Hint += " Names are separated by commas, without blanks."
+			return err
 		case slices.Contains(v.s.PartitionKeys, k):
 			return invalid("a partition key cannot be a bucket key", "bucket-key", k).
 				WithHint("Rows of one partition would all fall into one bucket; leave %s away.", k)
@@ -142,7 +143,8 @@ func (v *validator) bucket() error {
 		}
 		switch t := v.s.Fields[i].Type; t.Root {
 		case types.Array, types.Map, types.Multiset, types.Row:
-			return invalid("a bucket key cannot be of a nested type", "bucket-key", k, "type", t.WithNull(true))
+			return invalid("a bucket key cannot be of a nested type", "bucket-key", k, "type", t.WithNull(true)).
+				WithHint("Name columns with simple types.")
 		}
 	}
 	if !v.s.HasPrimaryKey() && len(keys) == 0 {
@@ -178,7 +180,7 @@ func (v *validator) fieldOptions() error {
 		columns, _, _ := strings.Cut(rest, ".")
 		for _, c := range strings.Split(columns, ",") {
 			if !v.has(c) {
-				return invalid("the option names no column", "option", key, "column", c, "columns", v.s.columnNames())
+				return v.s.noSuchColumn("the option names no column", "option", key, "column", c)
 			}
 		}
 	}
@@ -199,12 +201,12 @@ func (v *validator) sequence() error {
 	for i, f := range seq {
 		switch {
 		case !v.has(f):
-			return invalid("sequence.field names no column", "sequence.field", f, "columns", v.s.columnNames())
+			return v.s.noSuchColumn("sequence.field names no column", "sequence.field", f)
 		case v.set("fields." + f + ".aggregate-function"):
 			return invalid("a sequence field cannot be aggregated", "option", "fields."+f+".aggregate-function").
 				WithHint("Remove the option.")
 		case slices.Contains(seq[:i], f):
-			return invalid("sequence.field names a column twice", "sequence.field", f)
+			return invalid("sequence.field names a column twice", "sequence.field", f).WithHint("Name each column once.")
 		}
 	}
 	switch {
@@ -233,9 +235,11 @@ func (v *validator) changelog() error {
 		return invalid("streaming-read-overwrite is for tables with a primary key").
 			WithHint("Append tables have streaming-read-append-overwrite.")
 	case v.opts.MergeEngine == "first-row" && producer != "none" && producer != "lookup":
-		return invalid("first-row works with the changelog producers none and lookup only", "changelog-producer", producer)
+		return invalid("first-row works with the changelog producers none and lookup only", "changelog-producer", producer).
+			WithHint("Set one of them, or use another merge-engine.")
 	case v.on("table-read.sequence-number.enabled") && !v.s.HasPrimaryKey():
-		return invalid("only tables with a primary key have sequence numbers to read", "option", "table-read.sequence-number.enabled")
+		return invalid("only tables with a primary key have sequence numbers to read", "option", "table-read.sequence-number.enabled").
+			WithHint("Define a primary key, or remove the option.")
 	}
 	return nil
 }
@@ -247,11 +251,11 @@ func (v *validator) rowKind() error {
 	}
 	i := v.s.Index(f)
 	if i < 0 {
-		return invalid("rowkind.field names no column", "rowkind.field", f, "columns", v.s.columnNames())
+		return v.s.noSuchColumn("rowkind.field names no column", "rowkind.field", f)
 	}
 	if !v.s.Fields[i].Type.IsString() {
 		return invalid("the column of rowkind.field must be text: +I, -U, +U, -D", "rowkind.field", f,
-			"type", v.s.Fields[i].Type.WithNull(true))
+			"type", v.s.Fields[i].Type.WithNull(true)).WithHint("Name a column of type STRING, or remove the option.")
 	}
 	return nil
 }
@@ -299,7 +303,8 @@ func formatHolds(format string, t types.Type) error {
 		}
 	}
 	if t.Root == types.Geometry || t.Root == types.Geography {
-		return tarnerr.New(tarnerr.Unsupported, "validating schema", "Java Paimon 1.4 does not know this type", "type", t.WithNull(true))
+		return tarnerr.New(tarnerr.Unsupported, "validating schema", "Java Paimon 1.4 does not know this type", "type", t.WithNull(true)).
+			WithHint("Keep shapes as BYTES, in their well-known binary form.")
 	}
 	for _, part := range []*types.Type{t.Key, t.Element} {
 		if part != nil {

@@ -12,10 +12,11 @@ func (v *validator) retention() error {
 	for _, prefix := range []string{"snapshot", "changelog"} {
 		least, most := v.retained(prefix, "min"), v.retained(prefix, "max")
 		if least < 1 {
-			return invalid("at least one must be kept", "option", prefix+".num-retained.min", "value", least)
+			return invalid("at least one must be kept", "option", prefix+".num-retained.min", "value", least).WithHint("Set it to 1 or more.")
 		}
 		if least > most {
-			return invalid("the least number kept is larger than the most", prefix+".num-retained.min", least, prefix+".num-retained.max", most)
+			return invalid("the least number kept is larger than the most", prefix+".num-retained.min", least, prefix+".num-retained.max", most).
+				WithHint("Lower the first, or raise the second.")
 		}
 	}
 	return nil
@@ -40,12 +41,13 @@ func (v *validator) expiry() error {
 	if field := v.get("record-level.time-field"); v.set("record-level.time-field") {
 		i := v.s.Index(field)
 		if i < 0 {
-			return invalid("record-level.time-field names no column", "column", field, "columns", v.s.columnNames())
+			return v.s.noSuchColumn("record-level.time-field names no column", "column", field)
 		}
 		switch t := v.s.Fields[i].Type; t.Root {
 		case types.Int, types.BigInt, types.Timestamp, types.TimestampLTZ:
 		default:
-			return invalid("the column of record-level.time-field must be INT, BIGINT or a timestamp", "column", field, "type", t.WithNull(true))
+			return invalid("the column of record-level.time-field must be INT, BIGINT or a timestamp", "column", field, "type", t.WithNull(true)).
+				WithHint("Name such a column, or remove the option.")
 		}
 	}
 	return nil
@@ -72,7 +74,8 @@ func (v *validator) rowTracking() error {
 	case tracking && v.opts.Bucket != -1:
 		return invalid("row tracking is for append tables with bucket=-1", "bucket", v.opts.Bucket).WithHint("Set bucket=-1.")
 	case tracking && v.s.HasPrimaryKey():
-		return invalid("row tracking is for tables without a primary key", "option", "row-tracking.enabled")
+		return invalid("row tracking is for tables without a primary key", "option", "row-tracking.enabled").
+			WithHint("Leave the primary key away, or set row-tracking.enabled=false.")
 	case evolution && !tracking:
 		return invalid("data evolution needs row tracking", "option", "data-evolution.enabled").WithHint("Set row-tracking.enabled=true.")
 	case evolution && v.on("deletion-vectors.enabled"):
@@ -100,7 +103,8 @@ func (v *validator) blobs() error {
 	}{{"blob-descriptor-field", descriptors}, {"blob-external-storage-field", external}} {
 		for _, c := range list.columns {
 			if !slices.Contains(blobs, c) {
-				return invalid("the option names a column that is no BLOB", "option", list.key, "column", c)
+				return invalid("the option names a column that is no BLOB", "option", list.key, "column", c).
+					WithHint("Take it off the list, or make it a BLOB.")
 			}
 		}
 	}
@@ -120,9 +124,11 @@ func (v *validator) blobs() error {
 		return invalid("a table with BLOB columns needs data evolution", "columns", strings.Join(blobs, ",")).
 			WithHint("Set row-tracking.enabled=true and data-evolution.enabled=true, or use BYTES.")
 	case len(blobs) == len(v.s.Fields):
-		return invalid("a table cannot consist of BLOB columns only", "columns", strings.Join(blobs, ","))
+		return invalid("a table cannot consist of BLOB columns only", "columns", strings.Join(blobs, ",")).
+			WithHint("Add a column of another type.")
 	case slices.ContainsFunc(blobs, func(b string) bool { return slices.Contains(v.s.PartitionKeys, b) }):
-		return invalid("a BLOB column cannot be a partition key", "partition keys", strings.Join(v.s.PartitionKeys, ","))
+		return invalid("a BLOB column cannot be a partition key", "partition keys", strings.Join(v.s.PartitionKeys, ",")).
+			WithHint("Partition by columns of other types.")
 	}
 	return v.vectors()
 }
@@ -131,10 +137,11 @@ func (v *validator) vectors() error {
 	for _, c := range splitTrim(v.get("vector-field")) {
 		i := v.s.Index(c)
 		if i < 0 {
-			return invalid("vector-field names no column", "column", c, "columns", v.s.columnNames())
+			return v.s.noSuchColumn("vector-field names no column", "column", c)
 		}
 		if t := v.s.Fields[i].Type; t.Root != types.Vector {
-			return invalid("vector-field names a column that is no VECTOR", "column", c, "type", t.WithNull(true))
+			return invalid("vector-field names a column that is no VECTOR", "column", c, "type", t.WithNull(true)).
+				WithHint("Take it off the list, or make it a VECTOR.")
 		}
 	}
 	if v.set("vector.file.format") && !v.on("data-evolution.enabled") {
@@ -150,13 +157,15 @@ func (v *validator) clustering() error {
 	}
 	switch {
 	case v.s.HasPrimaryKey():
-		return invalid("incremental clustering is for tables without a primary key", "option", "clustering.incremental")
+		return invalid("incremental clustering is for tables without a primary key", "option", "clustering.incremental").
+			WithHint("Leave the primary key away, or set clustering.incremental=false.")
 	case v.opts.Bucket == -1:
 	case v.on("bucket-append-ordered"):
-		return invalid("clustering reorders rows, the bucket's order cannot be kept", "option", "bucket-append-ordered").
+		return invalid("clustering.incremental reorders rows, the bucket's order cannot be kept", "option", "bucket-append-ordered").
 			WithHint("Set bucket-append-ordered=false.")
 	case v.on("deletion-vectors.enabled"):
-		return invalid("incremental clustering with buckets does not go with deletion vectors", "option", "deletion-vectors.enabled")
+		return invalid("incremental clustering with buckets does not go with deletion vectors", "option", "deletion-vectors.enabled").
+			WithHint("Set deletion-vectors.enabled=false, or bucket=-1.")
 	}
 	return nil
 }
@@ -179,7 +188,8 @@ func (v *validator) chainTable() error {
 		{v.set("partition.timestamp-formatter"), "partition.timestamp-formatter"},
 	} {
 		if !c.ok {
-			return invalid("a chain table needs "+c.need, "option", "chain-table.enabled")
+			return invalid("a chain table needs "+c.need, "option", "chain-table.enabled").
+				WithHint("Define it so, or set chain-table.enabled=false.")
 		}
 	}
 	if !v.set("chain-table.chain-partition-keys") {
@@ -188,7 +198,7 @@ func (v *validator) chainTable() error {
 	chain, keys := splitTrim(v.get("chain-table.chain-partition-keys")), v.s.PartitionKeys
 	if len(chain) == 0 || len(chain) > len(keys) || !slices.Equal(keys[len(keys)-len(chain):], chain) {
 		return invalid("the chain's partition keys must be the last of the table's", "chain-table.chain-partition-keys",
-			strings.Join(chain, ","), "partition keys", strings.Join(keys, ","))
+			strings.Join(chain, ","), "partition keys", strings.Join(keys, ",")).WithHint("Name them in the table's order, without those before.")
 	}
 	return nil
 }
@@ -213,7 +223,8 @@ func (v *validator) otherModes() error {
 		{v.opts.ChangelogProducer == "none" || v.opts.ChangelogProducer == "input", "changelog-producer none or input"},
 	} {
 		if !c.ok {
-			return invalid("pk-clustering-override needs "+c.need, "option", "pk-clustering-override")
+			return invalid("pk-clustering-override needs "+c.need, "option", "pk-clustering-override").
+				WithHint("Define the table so, or set pk-clustering-override=false.")
 		}
 	}
 	return nil
@@ -270,10 +281,10 @@ func (v *validator) sequenceGroups() (protected, sequence []string, err error) {
 		before := len(protected)
 		for _, c := range strings.Split(v.s.Options[key], ",") {
 			if !v.has(c) {
-				return nil, nil, invalid("the sequence group names no column", "option", key, "column", c)
+				return nil, nil, v.s.noSuchColumn("the sequence group names no column", "option", key, "column", c)
 			}
 			if slices.Contains(protected, c) || slices.Contains(sequence, c) {
-				return nil, nil, invalid("the column stands in several sequence groups", "option", key, "column", c)
+				return nil, nil, severalGroups(key, c)
 			}
 			protected = append(protected, c)
 		}
@@ -281,7 +292,7 @@ func (v *validator) sequenceGroups() (protected, sequence []string, err error) {
 		for _, c := range own {
 			// Java takes or refuses such groups as the order of its hash map has it.
 			if slices.Contains(sequence, c) || slices.Contains(protected[:before], c) {
-				return nil, nil, invalid("the column stands in several sequence groups", "option", key, "column", c)
+				return nil, nil, severalGroups(key, c)
 			}
 		}
 		sequence = append(sequence, own...)
@@ -290,18 +301,28 @@ func (v *validator) sequenceGroups() (protected, sequence []string, err error) {
 	onDelete, onGroup := v.on("partial-update.remove-record-on-delete"), v.get("partial-update.remove-record-on-sequence-group")
 	switch {
 	case onDelete && ignore:
-		err = invalid("rows cannot be ignored and removed on delete at once", "options", "ignore-delete,partial-update.remove-record-on-delete")
+		err = ignoredAndRemoved("partial-update.remove-record-on-delete")
 	case onGroup != "" && ignore:
-		err = invalid("rows cannot be ignored and removed on delete at once", "options", "ignore-delete,partial-update.remove-record-on-sequence-group")
+		err = ignoredAndRemoved("partial-update.remove-record-on-sequence-group")
 	case onDelete && len(sequence) > 0:
 		err = invalid("with sequence groups rows are removed by group", "option", "partial-update.remove-record-on-delete").
 			WithHint("Use partial-update.remove-record-on-sequence-group.")
 	case onGroup != "":
 		for _, c := range strings.Split(onGroup, ",") {
 			if !slices.Contains(sequence, c) {
-				err = invalid("the column is no sequence column of a group", "option", "partial-update.remove-record-on-sequence-group", "column", c)
+				err = invalid("the column is no sequence column of a group", "option", "partial-update.remove-record-on-sequence-group", "column", c).
+					WithHint("Take it off the list, or give it a group: fields.%s.sequence-group.", c)
 			}
 		}
 	}
 	return protected, sequence, err
+}
+
+func severalGroups(option, column string) error {
+	return invalid("the column stands in several sequence groups", "option", option, "column", column).WithHint("Leave it in one of them.")
+}
+
+func ignoredAndRemoved(removes string) error {
+	return invalid("rows cannot be ignored and removed on delete at once", "options", "ignore-delete,"+removes).
+		WithHint("Remove one of the two options.")
 }

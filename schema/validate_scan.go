@@ -42,7 +42,8 @@ func (v *validator) scanMode() error {
 		}
 	}
 	if len(oneOf) > 0 && given != 1 {
-		return invalid("the scan mode needs exactly one of these options", "scan.mode", mode, "options", strings.Join(oneOf, ","), "given", given)
+		return invalid("the scan mode needs exactly one of these options", "scan.mode", mode, "options", strings.Join(oneOf, ","), "given", given).
+			WithHint("Set one and unset the others, or choose another scan.mode.")
 	}
 	for _, key := range forbidden {
 		if v.set(key) {

@@ -46,6 +46,22 @@ func TestExitCodesDiffer(t *testing.T) {
 	}
 }
 
+func TestHintOfTheOutermostErrorWithOne(t *testing.T) {
+	inner := New(Corrupt, "reading", "bad").WithHint("Inner.")
+	for want, err := range map[string]error{
+		"":       fmt.Errorf("job: %w", New(Corrupt, "reading", "bad")),
+		"Inner.": errors.Join(Trace("scanning", inner), io.EOF),
+		"Outer.": Wrap(Corrupt, "scanning", inner).WithHint("Outer."),
+	} {
+		if got := Hint(err); got != want {
+			t.Errorf("Hint(%v) = %q, want %q", err, got, want)
+		}
+	}
+	if Hint(nil) != "" {
+		t.Error("no error has no hint")
+	}
+}
+
 func TestAttributeLooksThroughTheChain(t *testing.T) {
 	err := Trace("importing", New(Invalid, "writing", "bad", "row", 3), "file", "x")
 	if v, ok := Attribute(err, "row"); !ok || v != 3 {

@@ -27,9 +27,5 @@ func stoppedText(err error) string {
 	if !errors.As(err, &e) {
 		return "cancelled"
 	}
-	said := &tarnerr.Error{Op: "cancelled while " + e.Op, Attr: e.Attr}
-	for ok := true; ok && said.Hint == ""; e, ok = e.Err.(*tarnerr.Error) {
-		said.Hint = e.Hint
-	}
-	return said.Error()
+	return (&tarnerr.Error{Op: "cancelled while " + e.Op, Attr: e.Attr, Hint: tarnerr.Hint(err)}).Error()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/merge"
+	"github.com/tarnlake/tarn/internal/spill"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
@@ -139,7 +140,7 @@ func (l *localFile) readHead(ctx context.Context) (*head, error) {
 	h := &head{in: in}
 	if err := h.read(ctx, l); err != nil {
 		in.Close()
-		return nil, tarnerr.Trace("reading local file", err, "file", l.path)
+		return nil, spill.Broken("reading local file", err, "file", l.path)
 	}
 	return h, nil
 }
@@ -185,7 +186,7 @@ func (l *localFile) block(ctx context.Context, r *Reader, h *head, i int) (*bloc
 	s.mu.Unlock()
 	b, err := l.readBlock(ctx, r, h, i)
 	if err != nil {
-		return nil, tarnerr.Trace("reading local file", err, "file", l.path, "offset", h.index.blocks[i].at)
+		return nil, spill.Broken("reading local file", err, "file", l.path, "offset", h.index.blocks[i].at)
 	}
 	l.cache(b)
 	return b, nil

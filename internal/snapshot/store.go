@@ -227,7 +227,8 @@ func (s *Store) Get(ctx context.Context, id int64) (*Snapshot, error) {
 		return nil, tarnerr.New(tarnerr.Expired, "reading snapshot", "retention has removed it", "snapshot", id, "earliest", earliest).
 			WithHint("Read snapshot %d or a later one, or a tag.", earliest)
 	}
-	return nil, tarnerr.New(tarnerr.NotFound, "reading snapshot", "no such snapshot", "snapshot", id, "path", s.table.SnapshotFile(id))
+	return nil, tarnerr.New(tarnerr.NotFound, "reading snapshot", "no such snapshot", "snapshot", id, "path", s.table.SnapshotFile(id)).
+		WithHint("The system table $snapshots lists those that are there.")
 }
 
 // Exists reports whether the snapshot file of an id is there.

@@ -57,13 +57,13 @@ func (c *Cursor) block(ctx context.Context, i int) error {
 	}
 	c.small = c.small[:b.small]
 	if _, err := in.ReadAt(ctx, c.small, b.at); err != nil {
-		return tarnerr.Trace(op, err, "file", c.f.path, "offset", b.at)
+		return Broken(op, err, "file", c.f.path, "offset", b.at)
 	}
 	if c.plain, err = c.f.codec.Decompress(c.plain, c.small, b.size); err != nil {
-		return tarnerr.Trace(op, err, "file", c.f.path, "offset", b.at)
+		return Broken(op, err, "file", c.f.path, "offset", b.at)
 	}
 	if c.rec, err = decode(c.plain, c.mem); err != nil {
-		return tarnerr.Trace(op, err, "file", c.f.path, "offset", b.at)
+		return Broken(op, err, "file", c.f.path, "offset", b.at)
 	}
 	c.at = i
 	return nil

@@ -124,6 +124,16 @@ func (f *File) MaxBlock() int64 {
 	return int64(n)
 }
 
+// Broken adds a place to an error of reading a temporary file and, where the file
+// is not what was written to it, the way out.
+func Broken(op string, err error, kv ...any) error {
+	e := tarnerr.Wrap(tarnerr.KindOf(err), op, err, kv...)
+	if e.Kind == tarnerr.Corrupt {
+		e.Hint = "Begin again, the file is temporary; when it happens once more, check the disk of the temporary directory."
+	}
+	return e
+}
+
 // decode reads the one batch of an IPC stream.
 func decode(plain []byte, mem memory.Allocator) (arrow.RecordBatch, error) {
 	r, err := ipc.NewReader(bytes.NewReader(plain), ipc.WithAllocator(mem))
