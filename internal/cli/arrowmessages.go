@@ -181,11 +181,12 @@ func (m *arrowMessages) finish(ctx context.Context) error {
 
 // noEnd is the error of an input that ends between two messages.
 func (m *arrowMessages) noEnd() error {
-	e := tarnerr.Wrap(tarnerr.Corrupt, "reading Arrow stream", fmt.Errorf("it ends without an end marker: it was cut, or its writer stopped: %w", io.ErrUnexpectedEOF))
+	err := fmt.Errorf("it ends without an end marker: it was cut, or its writer stopped: %w", io.ErrUnexpectedEOF)
 	if m.file {
-		return e.WithHint("Write the file again.")
+		return corruptArrow(err)
 	}
-	return e.WithHint(`Write it again; a stream that is whole can be ended with: printf '\377\377\377\377\0\0\0\0' >>FILE.`)
+	return tarnerr.Wrap(tarnerr.Corrupt, "reading Arrow stream", err).
+		WithHint(`Write it again; a stream that is whole can be ended with: printf '\377\377\377\377\0\0\0\0' >>FILE.`)
 }
 
 // inputErr is the error of an input that cannot be read or ends within a message.
@@ -196,8 +197,8 @@ func (m *arrowMessages) inputErr(err error) error {
 	return fileErr("reading Arrow stream", err)
 }
 
-func corruptArrow(err error) error {
-	return tarnerr.Wrap(tarnerr.Corrupt, "reading Arrow stream", err)
+func corruptArrow(err error, kv ...any) error {
+	return tarnerr.Wrap(tarnerr.Corrupt, "reading Arrow stream", err, kv...).WithHint("Write or copy it again.")
 }
 
 // Retain does nothing: one reader has the messages.

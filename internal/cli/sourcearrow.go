@@ -30,7 +30,8 @@ func openArrow(in io.Reader, fields []types.Field) (lined, error) {
 	}
 	if r.Schema().NumFields() == 0 {
 		r.Release()
-		return nil, tarnerr.New(tarnerr.Invalid, "reading Arrow stream", "it has no columns")
+		return nil, tarnerr.New(tarnerr.Invalid, "reading Arrow stream", "it has no columns").
+			WithHint("Write it with columns of the table.")
 	}
 	have := make([]types.Field, 0, r.Schema().NumFields())
 	for _, f := range r.Schema().Fields() {
@@ -86,7 +87,7 @@ func (a *arrowReader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		}
 		rec := a.r.RecordBatch()
 		if err := soundBatch(rec); err != nil {
-			return nil, tarnerr.Wrap(tarnerr.Corrupt, "reading Arrow stream", err, "batch", a.batch)
+			return nil, corruptArrow(err, "batch", a.batch)
 		}
 		if rec.NumRows() > 0 {
 			return rec, nil
