@@ -63,8 +63,13 @@ func (d *decision) choose(from, to int) {
 	if from > 0 {
 		begin = d.traced.Ends[from-1]
 	}
+	var room []int // for the rows of all keys
+	if from < to {
+		room = make([]int, d.traced.Ends[to-1]-begin)
+	}
 	for _, end := range d.traced.Ends[from:to] {
-		k := key{rows: make([]int, 0, end-begin)}
+		k := key{rows: room[: 0 : end-begin]}
+		room = room[end-begin:]
 		if d.lookup {
 			d.highest(&k, begin, end)
 		} else {
@@ -301,15 +306,11 @@ func (d *decision) tell(ctx context.Context, w *rowWriter) error {
 
 // withKinds is rec with other kinds.
 func withKinds(mem memory.Allocator, rec arrow.RecordBatch, column int, kinds []types.RowKind) arrow.RecordBatch {
-	buf := memory.NewResizableBuffer(mem)
-	buf.Resize(len(kinds))
-	for i, b := 0, buf.Bytes(); i < len(kinds); i++ {
-		b[i] = byte(kinds[i])
-	}
-	data := array.NewData(arrow.PrimitiveTypes.Int8, len(kinds), []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	col := array.NewInt8Data(data)
-	data.Release()
+	col := batch.Int8s(mem, len(kinds), func(out []int8) {
+		for i, k := range kinds {
+			out[i] = int8(k)
+		}
+	})
 	defer col.Release()
 	cols := slices.Clone(rec.Columns())
 	cols[column] = col
