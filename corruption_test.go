@@ -115,6 +115,9 @@ func (d damage) check(got, want readResult, p string) error {
 	default:
 		return fmt.Errorf("error of kind %v: %w", k, got.err)
 	}
+	if tarnerr.Hint(got.err) == "" {
+		return fmt.Errorf("error without a way out: %w", got.err)
+	}
 	// A lost first schema makes a table that does not exist; else the file is named.
 	if !strings.Contains(got.err.Error(), base) && !(d.name == "lost" && strings.HasPrefix(base, "schema-")) {
 		return fmt.Errorf("error does not name the file: %w", got.err)

@@ -106,10 +106,10 @@ func (v *view) tag(ctx context.Context, name string) (*snapshot.Snapshot, error)
 		return nil, nil
 	}
 	if err != nil {
-		return nil, tarnerr.Trace("reading tag", err, "tag", name)
+		return nil, tarnerr.Trace("reading tag", err, "tag", name, "path", v.place.TagFile(name))
 	}
 	s, err := snapshot.Parse(data)
-	return s, tarnerr.Trace("reading tag", err, "tag", name)
+	return s, tarnerr.Trace("reading tag", err, "tag", name, "path", v.place.TagFile(name))
 }
 
 // timeRange turns two times in milliseconds into snapshots: the last ones that are

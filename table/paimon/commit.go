@@ -15,17 +15,17 @@ import (
 func (t *Table) newCommitter() (*commit.Committer, error) {
 	const op = "opening committer"
 	if err := option.CheckWrite(t.schema.Options, t.traits()); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	out, err := commit.New(t.commitConfig())
-	return out, tarnerr.Trace(op, err, "table", t.name)
+	return out, trace(op, err, t.name)
 }
 
 // resolver finds out about commits and makes none, also where this version must
 // not commit.
 func (t *Table) resolver() (*commit.Committer, error) {
 	out, err := commit.NewResolver(t.commitConfig())
-	return out, tarnerr.Trace("opening commits", err, "table", t.name)
+	return out, trace("opening commits", err, t.name)
 }
 
 func (t *Table) commitConfig() commit.Config {
@@ -65,6 +65,7 @@ func (t *Table) commit(ctx context.Context, committer *commit.Committer, c table
 
 // reportOf translates what the commit stage says.
 func reportOf(r *commit.Report, err error) (*table.CommitReport, error) {
+	err = wayOut(err)
 	if r == nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (t *Table) FilterCommitted(ctx context.Context, user string, identifiers []
 		return nil, err
 	}
 	left, err := c.FilterCommitted(ctx, user, identifiers)
-	return left, tarnerr.Trace("filtering committed identifiers", err, "table", t.name, "user", user)
+	return left, trace("filtering committed identifiers", err, t.name, "user", user)
 }
 
 // AbortMessages implements table.Table.

@@ -45,12 +45,12 @@ const rounds = 3
 func (t *Table) Compact(ctx context.Context, opts table.CompactOptions) (*table.CompactReport, error) {
 	c, err := t.newCompaction(ctx, opts)
 	if err != nil {
-		return nil, tarnerr.Trace("compacting table", err, "table", t.name)
+		return nil, trace("compacting table", err, t.name)
 	}
 	begun := t.components.Env.Now()
 	err = c.run(ctx)
 	c.report.Elapsed = t.components.Env.Now().Sub(begun)
-	return &c.report, tarnerr.Trace("compacting table", err, "table", t.name)
+	return &c.report, trace("compacting table", err, t.name)
 }
 
 func (t *Table) newCompaction(ctx context.Context, opts table.CompactOptions) (*compaction, error) {

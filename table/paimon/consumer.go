@@ -11,7 +11,7 @@ import (
 func (t *Table) Consumers(ctx context.Context) ([]table.Consumer, error) {
 	found, err := t.snapshots.Consumers().All(ctx)
 	if err != nil {
-		return nil, tarnerr.Trace("listing consumers", err, "table", t.name)
+		return nil, trace("listing consumers", err, t.name)
 	}
 	out := make([]table.Consumer, len(found))
 	for i, c := range found {
@@ -28,7 +28,7 @@ func (t *Table) ResetConsumer(ctx context.Context, id string, next int64) error 
 	}
 	consumers := t.snapshots.Consumers()
 	if _, err := consumers.Get(ctx, id); err != nil && tarnerr.KindOf(err) != tarnerr.Corrupt {
-		return tarnerr.Trace(op, err, "table", t.name)
+		return trace(op, err, t.name)
 	}
 	snap, err := t.snapshots.Try(ctx, next)
 	if snap == nil && err == nil {
@@ -37,7 +37,7 @@ func (t *Table) ResetConsumer(ctx context.Context, id string, next int64) error 
 	if err == nil {
 		err = consumers.Set(ctx, id, next)
 	}
-	return tarnerr.Trace(op, err, "table", t.name, "consumer", id)
+	return trace(op, err, t.name, "consumer", id)
 }
 
 // DeleteConsumer implements table.Table.
@@ -47,10 +47,10 @@ func (t *Table) DeleteConsumer(ctx context.Context, id string) error {
 	next, err := consumers.Get(ctx, id)
 	switch {
 	case err != nil && tarnerr.KindOf(err) != tarnerr.Corrupt:
-		return tarnerr.Trace(op, err, "table", t.name)
+		return trace(op, err, t.name)
 	case err == nil && next == 0:
 		return tarnerr.New(tarnerr.NotFound, op, "no such consumer", "table", t.name, "consumer", id).
 			WithHint("See 'tarn consumer list %s'.", t.name)
 	}
-	return tarnerr.Trace(op, consumers.Delete(ctx, id), "table", t.name)
+	return trace(op, consumers.Delete(ctx, id), t.name)
 }

@@ -22,11 +22,11 @@ func (t *Table) Follow(ctx context.Context, opts table.FollowOptions) (table.Fol
 	}
 	f := &follower{view: v, scan: scan, from: opts.From, to: opts.To, interval: opts.Interval, progress: progress{consumer: opts.Consumer}}
 	if err := f.resume(ctx); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	if f.from.Mode == table.StartByOption {
 		if f.from, err = v.startByOption(); err != nil {
-			return nil, tarnerr.Trace(op, err, "table", t.name)
+			return nil, trace(op, err, t.name)
 		}
 	}
 	if f.interval <= 0 {
@@ -52,7 +52,7 @@ func (t *Table) Follow(ctx context.Context, opts table.FollowOptions) (table.Fol
 		// What comes from now on counts, however long it takes to Next.
 		latest, err := t.snapshots.LatestID(ctx)
 		if err != nil {
-			return nil, tarnerr.Trace(op, err, "table", t.name)
+			return nil, trace(op, err, t.name)
 		}
 		f.next = latest + 1
 		if err := f.hold(ctx, f.next); err != nil {
@@ -136,7 +136,7 @@ func (f *follower) trace(err error) error {
 	if f.consumer != "" {
 		of = append(of, "consumer", f.consumer, "noted", f.noted)
 	}
-	return tarnerr.Trace("following table", err, of...)
+	return wayOut(tarnerr.Trace("following table", err, of...))
 }
 
 func (f *follower) changes(ctx context.Context) (*table.Changes, error) {

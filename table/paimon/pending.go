@@ -21,7 +21,7 @@ func (t *Table) PendingCommits(ctx context.Context) ([]table.PendingCommit, erro
 	for i, f := range found {
 		out[i] = pendingOf(&f.Record)
 	}
-	return out, err
+	return out, wayOut(err)
 }
 
 // ResolveCommits implements table.Table.
@@ -39,7 +39,7 @@ func (t *Table) ResolveCommits(ctx context.Context, which table.CommitFilter) ([
 	}
 	if which.Identifier != 0 {
 		found, err := c.ResolveNamed(ctx, which.User, which.Identifier, which.Grace)
-		return resolutionsOf(found), err
+		return resolutionsOf(found), wayOut(err)
 	}
 	pending, listErr := c.Pending(ctx)
 	var found []commit.Resolution
@@ -49,11 +49,11 @@ func (t *Table) ResolveCommits(ctx context.Context, which table.CommitFilter) ([
 		}
 		r, err := c.ResolvePending(ctx, p, which.Grace)
 		if err != nil {
-			return resolutionsOf(found), err
+			return resolutionsOf(found), wayOut(err)
 		}
 		found = append(found, r)
 	}
-	return resolutionsOf(found), listErr
+	return resolutionsOf(found), wayOut(listErr)
 }
 
 func resolutionsOf(found []commit.Resolution) []table.Resolution {

@@ -46,10 +46,10 @@ func (t *Table) view(ctx context.Context, scan table.Scan) (*view, error) {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "a snapshot and a range of snapshots in one scan", "table", t.name, "snapshot", id)
 	case id > 0:
 		if snap, err = t.snapshots.Get(ctx, id); err != nil {
-			return nil, tarnerr.Trace(op, err, "table", t.name)
+			return nil, trace(op, err, t.name)
 		}
 		if s, err = t.schemaOf(ctx, snap); err != nil {
-			return nil, tarnerr.Trace(op, err, "table", t.name)
+			return nil, trace(op, err, t.name)
 		}
 	}
 	v, err := t.bind(scan, s)
@@ -66,7 +66,7 @@ func (t *Table) bind(scan table.Scan, s *schema.Schema) (*view, error) {
 	}
 	where, err := expr.Bind(scan.Where, s.Fields)
 	if err != nil {
-		return nil, tarnerr.Trace("binding filter", err, "table", t.name)
+		return nil, trace("binding filter", err, t.name)
 	}
 	return &view{Table: t, schema: s, where: where}, nil
 }
@@ -154,7 +154,7 @@ func (v *view) planned(do func(plan.Config) (*plan.Result, error)) (*plan.Result
 	c := v.components
 	manifests, err := v.reading()
 	if err != nil {
-		return nil, tarnerr.Trace("planning scan", err, "table", v.name)
+		return nil, trace("planning scan", err, v.name)
 	}
 	start := c.Env.Now()
 	r, err := do(plan.Config{
@@ -162,7 +162,7 @@ func (v *view) planned(do func(plan.Config) (*plan.Result, error)) (*plan.Result
 		Schemas: v.schemas, Snapshots: v.snapshots, Manifests: manifests, Workers: c.Workers,
 	})
 	if err != nil {
-		return nil, tarnerr.Trace("planning scan", err, "table", v.name)
+		return nil, trace("planning scan", err, v.name)
 	}
 	told := event.ScanPlanned{
 		Table: v.name.String(), Splits: len(r.Splits), Elapsed: c.Env.Now().Sub(start),
@@ -190,5 +190,8 @@ func (v *view) read(ctx context.Context, scan table.Scan, splits []*split.Split)
 	}, read.Request{
 		Columns: scan.Columns, Where: v.where, Limit: scan.Limit, Kind: scan.Kind, Workers: workers,
 	}, splits)
-	return r, tarnerr.Trace("opening reader", err, "table", v.name)
+	if err != nil {
+		return nil, trace("opening reader", err, v.name)
+	}
+	return reader{r}, nil
 }

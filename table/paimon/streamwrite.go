@@ -54,7 +54,7 @@ func (w *streamWrite) ask(ctx context.Context) error {
 	}
 	last, ok, err := w.committer.LastCommitted(ctx, w.user)
 	if err != nil {
-		return tarnerr.Trace("finding last commit", err, "table", w.table.name, "user", w.user)
+		return trace("finding last commit", err, w.table.name, "user", w.user)
 	}
 	w.last, w.hasLast, w.asked = last, ok, true
 	return nil
@@ -91,7 +91,7 @@ func (w *streamWrite) compactFully(identifier int64) {
 func (w *streamWrite) Commit(ctx context.Context, identifier int64) (*table.CommitReport, error) {
 	const op = "committing"
 	if w.over != nil {
-		return nil, tarnerr.Trace(op, w.over, "table", w.table.name)
+		return nil, trace(op, w.over, w.table.name)
 	}
 	if err := w.ask(ctx); err != nil {
 		return nil, err

@@ -29,16 +29,16 @@ func openSystem(of *Table) (table.Table, error) {
 	const op = "opening system table"
 	fields, err := systable.Fields(of.name.System)
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", of.name)
+		return nil, trace(op, err, of.name)
 	}
 	if of.options, err = option.Parse(of.schema.Options); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", of.name)
+		return nil, trace(op, err, of.name)
 	}
 	t := &systemTable{of: of, schema: &schema.Schema{
 		Version: schema.Version, Fields: fields, HighestFieldID: len(fields) - 1, Options: map[string]string{},
 	}}
 	if t.arrow, err = types.ArrowSchema(fields); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", of.name)
+		return nil, trace(op, err, of.name)
 	}
 	return t, nil
 }
@@ -74,11 +74,11 @@ func (t *systemTable) Scan(ctx context.Context, scan table.Scan) (table.Reader, 
 	}
 	where, err := expr.Bind(scan.Where, t.schema.Fields)
 	if err != nil {
-		return nil, tarnerr.Trace("binding filter", err, "table", t.of.name)
+		return nil, trace("binding filter", err, t.of.name)
 	}
 	manifests, err := t.of.manifests()
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.of.name)
+		return nil, trace(op, err, t.of.name)
 	}
 	c := t.of.components
 	r, err := systable.Open(ctx, systable.Config{
@@ -91,9 +91,9 @@ func (t *systemTable) Scan(ctx context.Context, scan table.Scan) (table.Reader, 
 		Columns: scan.Columns, Where: where, Limit: scan.Limit, SnapshotID: scan.SnapshotID,
 	})
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.of.name)
+		return nil, trace(op, err, t.of.name)
 	}
-	return r, nil
+	return reader{r}, nil
 }
 
 func (t *systemTable) Plan(context.Context, table.Scan) (*table.Plan, error) {

@@ -63,20 +63,20 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 	t.schemas = schema.NewStore(c.FileIO, t.place.BranchDir(), c.Env)
 	s, err := t.schemas.Latest(ctx)
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", name)
+		return nil, trace(op, err, name)
 	}
 	t.schema = s
 	if name.System != "" && name.System != systable.RowTracking {
 		return openSystem(t)
 	}
 	if err := option.CheckRead(s.Options, t.traits()); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", name)
+		return nil, trace(op, err, name)
 	}
 	if t.options, err = option.Parse(s.Options); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", name)
+		return nil, trace(op, err, name)
 	}
 	if t.arrow, err = types.ArrowSchema(s.Fields); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", name)
+		return nil, trace(op, err, name)
 	}
 	t.committer = sync.OnceValues(t.newCommitter)
 	t.reading = sync.OnceValues(t.manifests)
@@ -108,19 +108,25 @@ func (t *Table) Snapshot(ctx context.Context, id int64) (*table.Snapshot, error)
 	}
 	if id > 0 {
 		s, err := t.snapshots.Get(ctx, id)
-		return s, tarnerr.Trace(op, err, "table", t.name)
+		return s, trace(op, err, t.name)
 	}
 	s, err := t.snapshots.Latest(ctx)
 	if err == nil && s == nil {
 		return nil, tarnerr.New(tarnerr.NotFound, op, "the table has no snapshot yet", "table", t.name).
 			WithHint("Nothing was committed to it.")
 	}
-	return s, tarnerr.Trace(op, err, "table", t.name)
+	return s, trace(op, err, t.name)
 }
 
 // Snapshots implements table.Table.
 func (t *Table) Snapshots(ctx context.Context) iter.Seq2[*table.Snapshot, error] {
-	return t.snapshots.All(ctx)
+	return func(yield func(*table.Snapshot, error) bool) {
+		for s, err := range t.snapshots.All(ctx) {
+			if !yield(s, wayOut(err)) {
+				return
+			}
+		}
+	}
 }
 
 // with returns the table under the dynamic options of one read or write.
@@ -147,14 +153,14 @@ func (t *Table) with(dynamic map[string]string) (*Table, error) {
 	// First, so that a combination is not judged by what this version makes of an
 	// option that it does not know.
 	if err := option.CheckRead(s.Options, t.traits()); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	if err := s.Validate(); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	o, err := option.Parse(s.Options)
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	u := *t
 	u.schema, u.options = &s, o

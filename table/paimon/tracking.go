@@ -27,7 +27,7 @@ func openTracking(of *Table) (table.Table, error) {
 	t := &trackingTable{&systemTable{of: of, schema: tracked(of.schema)}, of}
 	var err error
 	if t.arrow, err = types.ArrowSchema(t.schema.Fields); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", of.name)
+		return nil, trace(op, err, of.name)
 	}
 	return t, nil
 }

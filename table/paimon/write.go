@@ -33,7 +33,7 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 		return nil, err
 	}
 	if err := option.CheckWrite(t.schema.Options, t.traits()); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	w := &writing{table: t, opts: opts, user: opts.User}
 	if w.user == "" {
@@ -43,15 +43,15 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 		return nil, err
 	}
 	if err := w.committer.Prove(ctx); err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	format, err := t.components.Formats.ByName(t.options.FormatAt(0))
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	manifests, err := t.reading()
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	c := t.components
 	if c.Pool == nil {
@@ -59,7 +59,7 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 	}
 	rewriter, err := t.compactor(opts, c)
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	restore := write.NewRestorer(t.snapshots, manifests)
 	switch {
@@ -71,7 +71,7 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 	var changelog fileformat.Format
 	if t.options.Changelog.Producer == "input" && opts.Overwrite == nil {
 		if changelog, err = t.components.Formats.ByName(t.options.ChangelogFormatAt(0)); err != nil {
-			return nil, tarnerr.Trace(op, err, "table", t.name)
+			return nil, trace(op, err, t.name)
 		}
 	}
 	w.writer, err = write.New(write.Config{
@@ -80,7 +80,7 @@ func (t *Table) newWriting(ctx context.Context, op string, opts table.WriteOptio
 		Pool: c.Pool, Spill: c.Spill, Compact: rewriter, Mem: c.Alloc, Workers: c.Workers, Listener: c.Events,
 	})
 	if err != nil {
-		return nil, tarnerr.Trace(op, err, "table", t.name)
+		return nil, trace(op, err, t.name)
 	}
 	return w, nil
 }
@@ -108,7 +108,7 @@ func (t *Table) compactsBeside() bool { return t.schema.HasPrimaryKey() && !t.op
 func (w *writing) CompactFully() error {
 	const op = "asking for full compaction"
 	if w.over != nil {
-		return tarnerr.Trace(op, w.over, "table", w.table.name)
+		return trace(op, w.over, w.table.name)
 	}
 	if !w.table.compactsBeside() {
 		return tarnerr.New(tarnerr.Unsupported, op, "this write compacts nothing", "table", w.table.name,
@@ -122,18 +122,18 @@ func (w *writing) CompactFully() error {
 // Write implements table.BatchWrite and table.StreamWrite.
 func (w *writing) Write(ctx context.Context, rows arrow.RecordBatch) error {
 	if w.over != nil {
-		return tarnerr.Trace("writing batch", w.over, "table", w.table.name)
+		return trace("writing batch", w.over, w.table.name)
 	}
-	return tarnerr.Trace("writing batch", w.writer.Write(ctx, rows), "table", w.table.name)
+	return trace("writing batch", w.writer.Write(ctx, rows), w.table.name)
 }
 
 func (w *writing) prepare(ctx context.Context) ([]*commitmsg.Message, error) {
 	const op = "preparing commit"
 	if w.over != nil {
-		return nil, tarnerr.Trace(op, w.over, "table", w.table.name)
+		return nil, trace(op, w.over, w.table.name)
 	}
 	m, err := w.writer.Prepare(ctx)
-	return m, tarnerr.Trace(op, err, "table", w.table.name)
+	return m, trace(op, err, w.table.name)
 }
 
 // commit commits messages that this write has prepared and that never landed: files of
