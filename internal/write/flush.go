@@ -311,16 +311,11 @@ func (a *assembler) keyed(chunks []arrow.RecordBatch, refs []batch.Ref, places [
 }
 
 func (a *assembler) sequence(places []uint32, base int64) arrow.Array {
-	buf := memory.NewResizableBuffer(a.mem)
-	buf.Resize(arrow.Int64Traits.BytesRequired(len(places)))
-	numbers := arrow.Int64Traits.CastFromBytes(buf.Bytes())
-	for i, p := range places {
-		numbers[i] = base + int64(p)
-	}
-	data := array.NewData(arrow.PrimitiveTypes.Int64, len(places), []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	defer data.Release()
-	return array.NewInt64Data(data)
+	return batch.Int64s(a.mem, len(places), func(out []int64) {
+		for i, p := range places {
+			out[i] = base + int64(p)
+		}
+	})
 }
 
 // flushAppend writes the rows of one bucket of an append table in their order.

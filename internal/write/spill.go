@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/internal/batch"
@@ -253,13 +252,7 @@ func (p *packer) gather(n int) (arrow.RecordBatch, error) {
 // withSequence puts sequence numbers behind buffer columns. The caller releases
 // the result.
 func (w *Writer) withSequence(rec arrow.RecordBatch, numbers []int64) arrow.RecordBatch {
-	buf := memory.NewResizableBuffer(batch.Recycled(w.cfg.Mem))
-	buf.Resize(arrow.Int64Traits.BytesRequired(len(numbers)))
-	copy(arrow.Int64Traits.CastFromBytes(buf.Bytes()), numbers)
-	data := array.NewData(arrow.PrimitiveTypes.Int64, len(numbers), []*memory.Buffer{nil, buf}, nil, 0, 0)
-	buf.Release()
-	column := array.NewInt64Data(data)
-	data.Release()
+	column := batch.Int64s(batch.Recycled(w.cfg.Mem), len(numbers), func(out []int64) { copy(out, numbers) })
 	defer column.Release()
 	cols := append(append(make([]arrow.Array, 0, w.spillSchema.NumFields()), rec.Columns()...), column)
 	return array.NewRecordBatch(w.spillSchema, cols, rec.NumRows())

@@ -285,13 +285,7 @@ func (w *Writer) withKinds(rec arrow.RecordBatch, kinds *array.Int8) arrow.Recor
 		return rec
 	}
 	if kinds == nil {
-		zeroes := memory.NewResizableBuffer(w.cfg.Mem)
-		zeroes.Resize(int(rec.NumRows()))
-		clear(zeroes.Bytes())
-		data := array.NewData(arrow.PrimitiveTypes.Int8, int(rec.NumRows()), []*memory.Buffer{nil, zeroes}, nil, 0, 0)
-		zeroes.Release()
-		kinds = array.NewInt8Data(data)
-		data.Release()
+		kinds = batch.Int8s(w.cfg.Mem, int(rec.NumRows()), func(out []int8) { clear(out) })
 		defer kinds.Release()
 	}
 	cols := slices.Concat([]arrow.Array{kinds}, rec.Columns())
