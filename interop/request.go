@@ -2,7 +2,10 @@ package interop
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 )
 
 // Query says what to read. Zero fields restrict nothing.
@@ -39,10 +42,20 @@ type Check struct {
 
 // CheckedSnapshot is one snapshot's part of a Check.
 type CheckedSnapshot struct {
-	ID    int64  `json:"snapshot"`
-	Kind  string `json:"kind"` // APPEND, COMPACT, …; empty from pypaimon
-	Rows  int64  `json:"rows"`
-	Error string `json:"error"` // why it could not be read, "" if it could
+	ID     int64  `json:"snapshot"`
+	Kind   string `json:"kind"` // APPEND, COMPACT, …; empty from pypaimon
+	Rows   int64  `json:"rows"`
+	Digest string `json:"digest"` // of its lines, see Digest
+	Error  string `json:"error"`  // why it could not be read, "" if it could
+}
+
+// Digest is the SHA-256 of lines, each with its end, in hexadecimal.
+func Digest(lines []string) string {
+	h := sha256.New()
+	for _, l := range lines {
+		io.WriteString(h, l+"\n")
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Write is rows for one commit.

@@ -17,7 +17,7 @@ import (
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/refused.txt")
+var update = flag.Bool("update", false, "rewrite the lists in testdata")
 
 // refusedFile lists the golden scenarios that cannot be replayed yet, each with
 // the first thing it is refused for. The list only shrinks.
@@ -25,7 +25,13 @@ const refusedFile = "testdata/refused.txt"
 
 func refused(t *testing.T) map[string]string {
 	t.Helper()
-	f, err := os.Open(refusedFile)
+	return readList(t, refusedFile)
+}
+
+// readList reads lines of a name and a reason.
+func readList(t *testing.T, file string) map[string]string {
+	t.Helper()
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +88,12 @@ func TestGoldenScenarios(t *testing.T) {
 	}
 	known := refused(t)
 	for name, why := range got {
-		if known[name] == "" {
+		switch known[name] {
+		case why:
+		case "":
 			t.Errorf("%s is refused, but not in %s: %s", name, refusedFile, why)
+		default:
+			t.Errorf("%s is refused for %q, but in %s for %q (go test ./interop/player -update)", name, why, refusedFile, known[name])
 		}
 	}
 	for name := range known {

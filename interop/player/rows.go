@@ -54,9 +54,13 @@ func readRows(fields []types.Field, rows [][]json.RawMessage, kind bool) (batch.
 
 // Lines scans a table and returns its rows as canonical lines, sorted by their bytes.
 func Lines(ctx context.Context, t table.Table, s table.Scan) ([]string, error) {
-	fields := t.Schema().Fields
+	then, err := t.SchemaAt(ctx, s.SnapshotID)
+	if err != nil {
+		return nil, err
+	}
+	fields := then.Fields
 	if s.Columns != nil {
-		fields = t.Schema().Select(s.Columns)
+		fields = then.Select(s.Columns)
 	}
 	r, err := t.Scan(ctx, s)
 	if err != nil {

@@ -7,7 +7,7 @@ false, error is the exception's chain as text and chain the same as a list, oute
 
     read      table, branch, sys, filter, project, snapshot, tag, options
               -> lines (canonical, sorted by bytes; to a file with out), rows, columns, types
-    check     table, branch -> snapshots, each read in full, with rows or error
+    check     table, branch -> snapshots, each read in full, with rows and the SHA-256 of its lines, or error
     scenario  scenario (an object) or file -> ops; knows create_table, write and expect
     version   -> pypaimon, python
 """

@@ -4,6 +4,8 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.math.RoundingMode;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
@@ -49,6 +51,15 @@ final class Canonical {
                 .sorted(Arrays::compareUnsigned)
                 .map(l -> new String(l, StandardCharsets.UTF_8))
                 .toList();
+    }
+
+    /** The SHA-256 of lines, each with its end. */
+    static String digest(List<String> lines) throws NoSuchAlgorithmException {
+        MessageDigest digest = MessageDigest.getInstance("SHA-256");
+        for (String l : lines) {
+            digest.update((l + "\n").getBytes(StandardCharsets.UTF_8));
+        }
+        return HexFormat.of().formatHex(digest.digest());
     }
 
     private static Form form(DataType t) {

@@ -91,7 +91,8 @@ final class Requests {
         for (Snapshot s : reading.snapshots(query)) {
             ObjectNode entry = list.addObject().put("snapshot", s.id()).put("kind", s.commitKind().name());
             try {
-                entry.put("rows", reading.read(query.at(s.id())).lines().size());
+                List<String> lines = reading.read(query.at(s.id())).lines();
+                entry.put("rows", lines.size()).put("digest", Canonical.digest(lines));
             } catch (Exception e) {
                 entry.put("error", Failures.text(e));
             }

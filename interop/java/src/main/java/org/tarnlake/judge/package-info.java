@@ -15,7 +15,8 @@
  *       {@code out}, the lines go to that file.
  *   <li>{@code stream}: table, branch, options, from (a snapshot id, "earliest" or "latest-full"),
  *       to → the same, in the order of the reader.
- *   <li>{@code check}: table, branch → snapshots, each read in full, with rows or error.
+ *   <li>{@code check}: table, branch → snapshots, each read in full, with rows and the SHA-256 of
+ *       its lines, or error.
  *   <li>{@code scenario}: scenario (an object) or file; judge → ops, how many were carried out.
  *   <li>{@code prepare}: table, rows, user, commit_id, options → messages: what a writer hands to a
  *       committer, in the bytes of Java's serializer, base64.
