@@ -72,7 +72,7 @@ func TestPlainFilesChangeNothing(t *testing.T) {
 		") WITH ('file.compression' = 'snappy')", ") WITH ('parquet.block.size' = '2000')",
 	} {
 		source, name := fmt.Sprintf("source%d", i), fmt.Sprintf("plain%d", i)
-		randomTable(w, r, source, 0)
+		randomTable(w, r, source, shapes[0])
 		w.does("CREATE TABLE " + name + " (id INT NOT NULL, " + strings.Join(columns, ", ") + tail)
 		for part := range 3 {
 			w.does(fmt.Sprintf("INSERT INTO %s SELECT id * 3 + %d, %s FROM %s WHERE id %% 3 = %d", name, part, list, source, part))
@@ -92,7 +92,7 @@ func TestPlainFilesChangeNothing(t *testing.T) {
 				p := ""
 				for about["p"] {
 					clear(about)
-					p = randomPredicate(r, 3, about)
+					p = randomPredicate(r, randomColumns, 3, about)
 				}
 				selects[q] = fmt.Sprintf("SELECT %d AS q, t.id, t.s, t.m, t.z, t.k, t.c FROM %s t WHERE %s", q, name, p)
 			}
