@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"runtime/debug"
 	"testing"
@@ -17,7 +18,7 @@ import (
 )
 
 // costTable has a text key in two buckets, so that neither order nor routing is the cheapest case.
-func costTable(keyed bool) schema.Spec {
+func costTable(keyed bool, options map[string]string) schema.Spec {
 	s := schema.Spec{
 		Fields: []types.Field{
 			field("k", types.VarChar, false), field("n", types.BigInt, true), field("d", types.Double, true), field("v", types.VarChar, true),
@@ -28,6 +29,7 @@ func costTable(keyed bool) schema.Spec {
 		s.PrimaryKeys = []string{"k"}
 		s.Options["bucket"] = "2"
 	}
+	maps.Copy(s.Options, options)
 	return s
 }
 
@@ -73,14 +75,28 @@ func TestAllocationsPerRow(t *testing.T) {
 		t.Skip("the race detector makes pools forget, so that allocations vary")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties pools, and allocations vary
-	for _, keyed := range []bool{false, true} {
-		f := newFixture(t, costTable(keyed))
+	for _, c := range []struct {
+		keyed   bool
+		options map[string]string
+		want    float64 // per flushRows rows
+	}{
+		{false, nil, 0},
+		{true, nil, 37}, // a gather of five columns, of which two are text
+		{true, map[string]string{"changelog-producer": "lookup"}, 37},
+		{true, map[string]string{"changelog-producer": "input"}, 76},
+		{true, map[string]string{"merge-engine": "partial-update"}, 49.5},
+		{true, map[string]string{"merge-engine": "partial-update", "changelog-producer": "lookup"}, 49.5},
+	} {
+		f := newFixture(t, costTable(c.keyed, c.options))
 		f.cfg.Mem = memory.NewGoAllocator()
 		f.cfg.Format = discard{}
+		if c.options["changelog-producer"] == "input" {
+			f.cfg.Changelog = discard{}
+		}
 		flush := func(n int) float64 {
 			rec := costRows(f, n)
 			defer rec.Release()
-			return testing.AllocsPerRun(3, func() {
+			return testing.AllocsPerRun(1, func() {
 				w := f.writer()
 				if err := w.Write(context.Background(), rec); err != nil {
 					t.Fatal(err)
@@ -93,13 +109,9 @@ func TestAllocationsPerRow(t *testing.T) {
 		}
 		const steps = 2
 		more := flush(2*steps*flushRows) - flush(steps*flushRows)
-		want := 0.0 // per 16 384 rows
-		if keyed {
-			want = 35 // a gather of five columns, of which two are text
-		}
 		// By one more or less slices grow.
-		if per := more / steps; math.Abs(per-want) > 1 {
-			t.Errorf("keyed=%v: %v allocations per %d rows, want %v", keyed, per, flushRows, want)
+		if per := more / steps; math.Abs(per-c.want) > 1 {
+			t.Errorf("keyed=%v %v: %v allocations per %d rows, want %v", c.keyed, c.options, per, flushRows, c.want)
 		}
 	}
 }
@@ -109,7 +121,7 @@ func TestAllocationsPerRow(t *testing.T) {
 func BenchmarkBufferAndFlush(b *testing.B) {
 	for _, keyed := range []bool{false, true} {
 		b.Run(fmt.Sprintf("keyed=%v", keyed), func(b *testing.B) {
-			f := newFixture(b, costTable(keyed))
+			f := newFixture(b, costTable(keyed, nil))
 			f.cfg.Mem = memory.NewGoAllocator()
 			f.cfg.Workers = 2
 			const rows = 200_000
