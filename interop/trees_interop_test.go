@@ -21,20 +21,30 @@ import (
 // picked, cut, merged and moved the same way.
 func TestPicksAreJavas(t *testing.T) {
 	j := judge(t)
-	histories, compactions, rewrites, moves := 0, 0, 0, 0
+	histories, compactions, rewrites, moves, offPeak := 0, 0, 0, 0, 0
 	for seed := range uint64(150) {
-		rnd := rand.New(rand.NewPCG(seed, 11))
-		options := treeOptions(rnd)
-		steps := treeSteps(rnd)
-		want, err := j.Compactions(t.Context(), options, steps)
-		if err != nil {
-			t.Fatal(err)
+		var now time.Time
+		var options map[string]string
+		var steps []TreeStep
+		var want [][]TreeChange
+		for hour := -1; hour != now.Hour(); hour = time.Now().Hour() { // again if it has turned meanwhile
+			now = time.Now()
+			rnd := rand.New(rand.NewPCG(seed, 11))
+			options, steps = treeOptions(rnd, now.Hour()), treeSteps(rnd)
+			var err error
+			if want, err = j.Compactions(t.Context(), options, steps); err != nil {
+				t.Fatal(err)
+			}
 		}
-		got := ownCompactions(t, options, steps)
+		got := ownCompactions(t, now, options, steps)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("seed %d, options %v: Java's compactions and ours: %s", seed, options, d)
 		}
 		histories++
+		delete(options, "compaction.offpeak-ratio")
+		if !cmp.Equal(got, ownCompactions(t, now, options, steps)) {
+			offPeak++
+		}
 		for _, changes := range got {
 			if len(changes) > 0 {
 				compactions++
@@ -48,13 +58,14 @@ func TestPicksAreJavas(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d histories, %d compactions, %d rewrites, %d files moved", histories, compactions, rewrites, moves)
-	if compactions < 500 || rewrites < 500 || moves < 100 {
+	t.Logf("%d histories, %d compactions, %d rewrites, %d files moved; the hour matters in %d", histories, compactions, rewrites, moves, offPeak)
+	if compactions < 500 || rewrites < 500 || moves < 100 || offPeak < 3 {
 		t.Error("the histories do not reach what they are for")
 	}
 }
 
-func treeOptions(rnd *rand.Rand) map[string]string {
+// treeOptions draws options of a table, at some hour.
+func treeOptions(rnd *rand.Rand, hour int) map[string]string {
 	o := map[string]string{"target-file-size": "1000 b"}
 	maybe := func(key string, values ...string) {
 		if rnd.IntN(3) == 0 {
@@ -79,11 +90,31 @@ func treeOptions(rnd *rand.Rand) map[string]string {
 	if rnd.IntN(4) == 0 {
 		o["compaction.incremental-size-threshold"] = fmt.Sprint(rnd.IntN(5000), " b")
 	}
-	if rnd.IntN(3) == 0 { // at all hours
-		o["compaction.offpeak.start.hour"], o["compaction.offpeak.end.hour"] = "0", "24"
+	if rnd.IntN(2) == 0 {
+		start, end := offPeakHours(rnd, hour)
+		o["compaction.offpeak.start.hour"], o["compaction.offpeak.end.hour"] = fmt.Sprint(start), fmt.Sprint(end)
 		o["compaction.offpeak-ratio"] = fmt.Sprint(rnd.IntN(200))
 	}
 	return o
+}
+
+// offPeakHours draws hours that begin or end near the one given: one of a pair of times
+// that hold it, and of a pair that do not, goes over midnight.
+func offPeakHours(rnd *rand.Rand, hour int) (start, end int) {
+	before, after := rnd.IntN(3), 1+rnd.IntN(2)
+	switch rnd.IntN(5) {
+	case 0: // a few hours, this one among them
+		start, end = hour-before, hour+after
+	case 1: // all others but a few, of before this one
+		start, end = hour-before, hour-before-after
+	case 2: // a few hours right after this one
+		start, end = hour+1, hour+1+after
+	case 3: // all but this one and a few before it
+		start, end = hour+1, hour-before
+	default:
+		return 0, 24
+	}
+	return (start + 24) % 24, (end + 24) % 24
 }
 
 func treeSteps(rnd *rand.Rand) []TreeStep {
@@ -119,7 +150,7 @@ func treeSteps(rnd *rand.Rand) []TreeStep {
 
 var treeKey = []types.Type{{Root: types.Int}}
 
-func ownCompactions(t *testing.T, options map[string]string, steps []TreeStep) [][]TreeChange {
+func ownCompactions(t *testing.T, now time.Time, options map[string]string, steps []TreeStep) [][]TreeChange {
 	t.Helper()
 	o, err := option.Parse(options)
 	if err != nil {
@@ -141,7 +172,7 @@ func ownCompactions(t *testing.T, options map[string]string, steps []TreeStep) [
 			continue
 		}
 		pick := func() (lsm.Unit, bool) {
-			return universal.Pick(&memory, time.Now(), b.levels.Count(), b.levels.Runs())
+			return universal.Pick(&memory, now, b.levels.Count(), b.levels.Runs())
 		}
 		if s.Full {
 			pick = func() (lsm.Unit, bool) { return lsm.PickFull(b.levels.Count(), b.levels.Runs(), b.rewrites) }

@@ -1,6 +1,6 @@
 // Package metamorphic holds whole tables to the oracle: random histories of one
 // table under every pair of option values, after each commit of which the table is
-// what the oracle says and the changelog folded is the table. [Pairs] are for others
+// what the oracle says and the changelog folded is the table. [Tables] are for others
 // that are to refuse the same tables.
 // Floor T.
 //
