@@ -101,6 +101,42 @@ func TestLoneRowsOfLookups(t *testing.T) {
 	}
 }
 
+// A row that differs only in fields that are to be ignored is in the table, and nothing
+// is told of it: the changelogs are those of Java.
+func TestIgnoredFieldsAreNotTold(t *testing.T) {
+	t.Parallel()
+	j := judges.of(t)
+	for producer, compact := range map[string]string{"lookup": "", "full-compaction": `,{"op":"compact","full":true}`} {
+		t.Run(producer, func(t *testing.T) {
+			p := newSiblings(t, j)
+			ops := []string{
+				create(map[string]string{"k": "INT", "a": "INT", "b": "STRING", "c": "INT"}, map[string]string{
+					"changelog-producer": producer, "changelog-producer.row-deduplicate": "true", "changelog-producer.row-deduplicate-ignore-fields": "b,c",
+				}), // columns a, b, c, k
+				`{"op":"write","rows":[["+I",1,"x",1,1],["+I",1,"x",1,2],["+I",1,"x",1,3],["+I",null,null,null,4]]}` + compact,
+				`{"op":"write","rows":[["+I",1,"y",2,1],["+I",2,"x",1,2],["-D",1,"x",1,3],["+I",null,"z",null,4],["+I",5,"new",5,5]]}` + compact,
+				`{"op":"write","rows":[["+I",3,"y",2,1],["+I",2,null,null,2],["+I",1,"back",1,3],["+I",4,"z",null,4],["-D",5,"other",6,5]]}` + compact,
+			}
+			for i, op := range ops {
+				op = numbered(op, i)
+				p.java(p.theirs, op)
+				p.tarn(p.ours, op)
+				if i > 0 {
+					p.alike(fmt.Sprint("commit ", i))
+				}
+			}
+			want := streamed(t, p.judge, p.theirs)
+			if d := cmp.Diff(want, streamed(t, p.judge, p.ours)); d != "" {
+				t.Errorf("changelogs of Java and Tarn: %s", d)
+			}
+			// 4 new ones; an update, a delete, a new one; two updates, a new one, a delete.
+			if len(want) != 4+4+6 {
+				t.Errorf("Java tells %d changes: %q", len(want), want)
+			}
+		})
+	}
+}
+
 // Where rows are looked up a row that is alone leaves nothing of a group whose sequence
 // fields are null in it: Java's compactions fail on columns of it that are NOT NULL, and
 // so do Tarn's. Where rows are not looked up both keep it as it is.
