@@ -100,7 +100,7 @@ func printRows(ctx context.Context, r table.Reader) ([][]string, error) {
 		for i := range int(rec.NumRows()) {
 			row := make([]string, rec.NumCols())
 			for c := range row {
-				row[c] = rec.Column(c).ValueStr(i)
+				row[c] = strings.Clone(rec.Column(c).ValueStr(i))
 				if rec.ColumnName(c) == "file_path" {
 					row[c] = path.Base(path.Dir(row[c])) + "/" + path.Base(row[c])
 				}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -62,16 +63,17 @@ func convertForeign(f fitted, col arrow.Array, i int) (types.Value, string, erro
 	return v, text, err
 }
 
+// foreignText is a value as text, which outlives the array, as errors do.
 func foreignText(col arrow.Array, i int) (string, error) {
 	switch a := col.(type) {
 	case *array.Dictionary:
 		return foreignText(a.Dictionary(), a.GetValueIndex(i))
 	case *array.String:
-		return a.Value(i), nil
+		return strings.Clone(a.Value(i)), nil
 	case *array.LargeString:
-		return a.Value(i), nil
+		return strings.Clone(a.Value(i)), nil
 	case *array.StringView:
-		return a.Value(i), nil
+		return strings.Clone(a.Value(i)), nil
 	case *array.LargeBinary:
 		return string(a.Value(i)), nil
 	case *array.BinaryView:

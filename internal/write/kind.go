@@ -1,6 +1,8 @@
 package write
 
 import (
+	"strings"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -98,6 +100,7 @@ func (r kindRules) parse(mem memory.Allocator, rec arrow.RecordBatch) (*array.In
 		}
 		k, err := types.ParseRowKind(col.Value(i))
 		if err != nil {
+			_, err = types.ParseRowKind(strings.Clone(col.Value(i))) // the error outlives the rows
 			return nil, tarnerr.Trace(op, err, "column", name, "row", i)
 		}
 		b.UnsafeAppend(int8(k))
