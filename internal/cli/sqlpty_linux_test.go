@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,13 +85,19 @@ func TestTerminal(t *testing.T) {
 	p.exits(130)
 }
 
-// TestCommandIsStopped: Ctrl-C and SIGTERM in `tarn sql -c` leave nothing behind.
+// TestCommandIsStopped: Ctrl-C and SIGTERM in `tarn sql -c` leave nothing behind, of
+// what did not fit in memory neither.
 func TestCommandIsStopped(t *testing.T) {
+	const spilling = "SELECT count(*) FROM (SELECT DISTINCT range, hash(range) FROM range(10000000000));"
 	dir := ptyHome(t)
+	tmp := filepath.Join(dir, "tmp")
 	for _, how := range []string{"Ctrl-C", "SIGTERM"} {
-		p := start(t, dir, "xterm", "sql", "-c", "SELECT 1 AS one; "+endless+" SELECT 2")
+		p := start(t, dir, "xterm", "--memory", "64mb", "sql", "-c", "SELECT 1 AS one; "+spilling+" SELECT 2")
 		p.expect("│   1 │")
 		p.expect("running, ")
+		for len(filesBelow(t, tmp)) == 0 {
+			p.expect("running, ")
+		}
 		if how == "Ctrl-C" {
 			p.send("\x03")
 		} else if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -99,7 +106,28 @@ func TestCommandIsStopped(t *testing.T) {
 		p.expect("1 of 3 statements ran")
 		p.expect("cancelled while ")
 		p.exits(130)
+		if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+			t.Errorf("%s: left: %v, %v", how, left, err)
+		}
 	}
+}
+
+// filesBelow are the files in dir and below it, of which some may vanish meanwhile.
+func filesBelow(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			out = append(out, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // TestInsertIsStopped: an INSERT that is stopped leaves no file of the rows it took.
