@@ -12,7 +12,6 @@ import (
 	"github.com/tarnlake/tarn/internal/compact"
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
-	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
@@ -67,9 +66,6 @@ func (t *Table) newCompaction(ctx context.Context, opts table.CompactOptions) (*
 	maps.Copy(dynamic, opts.Options)
 	u, err := t.with(dynamic)
 	if err != nil {
-		return nil, err
-	}
-	if err := option.CheckWrite(u.schema.Options, u.traits()); err != nil {
 		return nil, err
 	}
 	if u.schema.HasPrimaryKey() && u.options.NumLevels < 2 {

@@ -140,7 +140,7 @@ func (t *Table) with(dynamic map[string]string) (*Table, error) {
 			continue
 		}
 		if k, known := option.Lookup(key); key == "path" || known && (k.Immutable || k.Name == "bucket" || k.Name == "type") {
-			return nil, tarnerr.New(tarnerr.Invalid, op, "the option belongs to the table and cannot change for one write", "table", t.name, "option", key, "value", value).
+			return nil, tarnerr.New(tarnerr.Invalid, op, "the option belongs to the table and cannot change for one read or write", "table", t.name, "option", key, "value", value).
 				WithHint("Alter the table, or create another.")
 		}
 	}
