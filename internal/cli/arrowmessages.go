@@ -33,7 +33,9 @@ type arrowMessages struct {
 	in   *bufio.Reader
 	file bool // an IPC file: a footer comes behind the end marker
 	msg  *ipc.Message
-	err  error // why the input cannot be read on; nil after the end marker
+	// views are those of the schema, from when it is known on.
+	views viewColumns
+	err   error // why the input cannot be read on; nil after the end marker
 }
 
 func newArrowMessages(in io.Reader) (*arrowMessages, error) {
@@ -92,7 +94,7 @@ func (m *arrowMessages) next() (_ *ipc.Message, err error) {
 		return nil, err
 	}
 	defer meta.Release()
-	if err := checkMetadata(meta.Bytes()); err != nil {
+	if err := checkMetadata(meta.Bytes(), m.views); err != nil {
 		return nil, corruptArrow(err)
 	}
 	head := ipc.NewMessage(meta, memory.NewBufferBytes(nil))

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
 )
 
 // checkMetadata checks the vectors of a message's header, a flatbuffer: arrow-go takes
@@ -11,7 +14,7 @@ import (
 // and a damaged length would end the process. Everything else that is damaged arrow-go
 // meets as an index out of range, and makes an error of. The slots are those of
 // Message.fbs and Schema.fbs of the Arrow format.
-func checkMetadata(b []byte) (err error) {
+func checkMetadata(b []byte, views viewColumns) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = errors.New("a message whose header points outside of itself")
@@ -39,9 +42,9 @@ func checkMetadata(b []byte) (err error) {
 		if !ok {
 			return errors.New("a dictionary without values")
 		}
-		return f.record(f.at(data))
+		return f.record(f.at(data), views.dictionary)
 	case record:
-		return f.record(t)
+		return f.record(t, views.record)
 	}
 	return nil
 }
@@ -104,8 +107,9 @@ func (f *flatbuffer) columns(table, i int) error {
 	return nil
 }
 
-// record checks a table of the nodes and buffers of a batch.
-func (f *flatbuffer) record(table int) error {
+// record checks a table of the nodes and buffers of a batch, which has at least so many
+// columns of views: arrow-go reads a number of buffers for each, be it there or not.
+func (f *flatbuffer) record(table, views int) error {
 	if err := f.vector(table, 1, 16); err != nil {
 		return err
 	}
@@ -114,10 +118,42 @@ func (f *flatbuffer) record(table int) error {
 		return err
 	}
 	first, n, err := f.elements(table, 4, 8) // buffers per column of views
+	if err == nil && n < views {
+		return fmt.Errorf("a batch that tells the buffers of %d columns, and has %d", n, views)
+	}
 	for c := range n {
 		if views := binary.LittleEndian.Uint64(f.b[first+8*c:]); views > uint64(buffers) {
 			return fmt.Errorf("a column of %d buffers in a batch of %d", views, buffers)
 		}
 	}
 	return err
+}
+
+// viewColumns are how many columns of views a batch has, and the fewest that the values
+// of a dictionary have.
+type viewColumns struct{ record, dictionary int }
+
+func viewsOf(s *arrow.Schema) (v viewColumns) {
+	var dictionaries []int
+	var count func(t arrow.DataType) int
+	count = func(t arrow.DataType) (n int) {
+		switch t := t.(type) {
+		case arrow.BinaryViewDataType:
+			return 1
+		case *arrow.DictionaryType:
+			dictionaries = append(dictionaries, count(t.ValueType))
+		case arrow.NestedType:
+			for _, f := range t.Fields() {
+				n += count(f.Type)
+			}
+		}
+		return n
+	}
+	for _, f := range s.Fields() {
+		v.record += count(f.Type)
+	}
+	if len(dictionaries) > 0 {
+		v.dictionary = slices.Min(dictionaries)
+	}
+	return v
 }

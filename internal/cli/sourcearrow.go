@@ -33,6 +33,7 @@ func openArrow(in io.Reader, fields []types.Field) (lined, error) {
 		return nil, tarnerr.New(tarnerr.Invalid, "reading Arrow stream", "it has no columns").
 			WithHint("Write it with columns of the table.")
 	}
+	messages.views = viewsOf(r.Schema())
 	have := make([]types.Field, 0, r.Schema().NumFields())
 	for _, f := range r.Schema().Fields() {
 		t, err := types.FromArrow(f.Type, f.Nullable)
