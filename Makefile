@@ -32,7 +32,7 @@ fuzz: ## every fuzz target for a while (FUZZTIME=3s each)
 	@bash scripts/fuzz-all.sh
 
 lint: ## go vet, gofmt, staticcheck and the rules of internal/lint
-	@bash scripts/test-groups.sh lint staticcheck
+	@bash scripts/test-groups.sh lint checks
 
 cross: ## build for the other supported systems, without cgo
 	@bash scripts/test-groups.sh cross

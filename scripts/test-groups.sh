@@ -18,6 +18,12 @@ SLOW=(./sim ./internal/commit ./tarnsql ./internal/fileformat/parquet ./table/pa
 # core lists the packages that must work without cgo: all but the SQL layer.
 core() { go list "${SLOW[@]}" ./... | grep -v '/tarnsql\(/\|$\)'; }
 
+# The core without what shows or measures it, which need not run on other systems.
+elsewhere() { core | grep -v '/\(examples\|bench\|interop\)/'; }
+
+# Nothing of what is built for other systems runs, so nothing is optimised.
+PLAIN='-gcflags=all=-N -l'
+
 # scratch makes a folder $out that goes away with this process.
 scratch() {
   out=$(mktemp -d)
@@ -38,9 +44,14 @@ group_lint() {
   env -u GOGC go test ./internal/lint
 }
 
-# What staticcheck says. It reads all dependencies first, on a new machine for longer than
-# any group of tests but two takes: by name only, as CI and `make lint` do.
-group_staticcheck() { GOGC=400 go run "$STATICCHECK" -tags interop,interopall ./...; }
+# What staticcheck says, and vet of the core and its tests for the system that differs most:
+# the others share their files with it or with this one. Both read all dependencies first, on
+# a new machine for minutes: by name only, as CI and `make lint` do.
+group_checks() {
+  export GOGC=400
+  go run "$STATICCHECK" -tags interop,interopall ./...
+  GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go vet "$PLAIN" -tags noarrowgo $(elsewhere)
+}
 
 # All packages as the binary is built, with cgo. Prints how often the metamorphic suite
 # has reached the pairs of option values.
@@ -71,22 +82,18 @@ group_race() {
   GORACE="atexit_sleep_ms=20 ${GORACE:-}" CGO_ENABLED=1 go test -timeout 30m -vet=off -short "${detecting[@]}" $pkgs
 }
 
-# Builds the core for systems other than this one, the tarn command up to its binary,
-# and vets it, tests included, for the one that differs most: the others share their
-# files with it or with this system. go list -export compiles as go build does, and
-# links no program. Nothing of it runs, so nothing is optimised.
+# Builds the core for systems other than this one, the tarn command up to its binary.
+# go list -export compiles as go build does, and links no program.
 group_cross() {
-  local target pkgs plain='-gcflags=all=-N -l'
+  local target pkgs
   export GOGC=400 # as in lint
   scratch
-  pkgs=$(core | grep -v '/\(examples\|bench\|interop\)/')
+  pkgs=$(elsewhere)
   for target in darwin/arm64 windows/amd64 linux/arm64; do
     echo "building for $target"
-    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go list -export "$plain" $pkgs >"$out/built"
-    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build "$plain" -o "$out/" ./cmd/...
+    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go list -export "$PLAIN" $pkgs >"$out/built"
+    GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build "$PLAIN" -o "$out/" ./cmd/...
   done
-  echo "vetting for windows/amd64"
-  GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go vet "$plain" -tags noarrowgo $pkgs
 }
 
 # Every program under examples/, the demo among them, in an empty folder of its own, what
