@@ -48,7 +48,7 @@ var operations = map[string]struct {
 	"rename_table": {(*player).rename, []string{"to"}},
 	"drop_table":   {(*player).drop, nil},
 	"write": {(*player).write, []string{
-		"rows", "mode", "user", "commit_id", "compact", "wait_compaction", "watermark", "properties", "options", "keep_writer", "overwrite"}},
+		"rows", "mode", "user", "commit_id", "compact", "wait_compaction", "watermark", "properties", "options", "keep_writer", "overwrite", "abort"}},
 	"drop_partition": {(*player).dropPartitions, []string{"partitions"}},
 	"truncate":       {(*player).truncate, nil},
 	"consumer":       {(*player).consumer, []string{"id", "next_snapshot"}},

@@ -22,6 +22,9 @@ type writeOp struct {
 	Options    map[string]string   `json:"options"`
 	KeepWriter bool                `json:"keep_writer"`
 	Overwrite  *map[string]string  `json:"overwrite"` // values of partition columns, maybe none
+	// Abort gives the messages of a batch up instead of committing them: the table
+	// stays as it is.
+	Abort bool `json:"abort"`
 }
 
 func (p *player) write(ctx context.Context, id table.Identifier, text json.RawMessage) error {
@@ -38,7 +41,7 @@ func (p *player) write(ctx context.Context, id table.Identifier, text json.RawMe
 		return err
 	}
 	defer rows.Close()
-	if op.Overwrite != nil || op.Mode == "batch" {
+	if op.Overwrite != nil || op.Mode == "batch" || op.Abort {
 		return writeBatch(ctx, t, op, rows)
 	}
 	return p.writeStream(ctx, t, op, rows)
@@ -62,6 +65,13 @@ func writeBatch(ctx context.Context, t table.Table, op writeOp, rows batch.Reade
 	defer w.Close()
 	if err := op.fill(ctx, w, rows); err != nil {
 		return err
+	}
+	if op.Abort {
+		messages, err := w.Prepare(ctx)
+		if err != nil {
+			return err
+		}
+		return t.AbortMessages(ctx, messages)
 	}
 	_, err = w.Commit(ctx)
 	return err
