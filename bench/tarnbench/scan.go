@@ -17,7 +17,7 @@ import (
 
 // scan plans and reads, and sums every column read. Charged: all of it.
 func scan(ctx context.Context, j *job) error {
-	limitMemory(400 << 20)
+	limitMemory(300 << 20)
 	iters := 3
 	if err := j.numbers(map[string]*int{"iters": &iters}); err != nil {
 		return err

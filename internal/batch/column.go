@@ -144,7 +144,7 @@ func (c *Column) Spread(k, valid int) {
 		case 8:
 			spread[uint64](c, bits, k, valid)
 		case 16:
-			spread[[2]uint64](c, bits, k, valid)
+			spreadWide(c, bits, k, valid)
 		case WidthText:
 			spreadOffsets(reinterpret[int32](c.Offsets.Bytes())[c.N:], bits, c.N, k, valid)
 		}
@@ -153,42 +153,46 @@ func (c *Column) Spread(k, valid int) {
 	c.N += k
 }
 
-func spread[T any](c *Column, bits []byte, k, valid int) {
-	var zero T
+// spread and its kin go without branches: which slots are null is anybody's guess.
+func spread[T uint8 | uint16 | uint32 | uint64](c *Column, bits []byte, k, valid int) {
 	vals := reinterpret[T](c.Data.Bytes())[c.N:]
-	j := valid - 1
-	for i := k - 1; i > j; i-- {
-		if bitutil.BitIsSet(bits, c.N+i) {
-			vals[i] = vals[j]
-			j--
-		} else {
-			vals[i] = zero
-		}
+	for i, j := k-1, valid-1; i > j; i-- {
+		set := bit(bits, c.N+i)
+		vals[i] = vals[max(j, 0)] & -T(set)
+		j -= set
+	}
+}
+
+func spreadWide(c *Column, bits []byte, k, valid int) {
+	vals := reinterpret[[2]uint64](c.Data.Bytes())[c.N:]
+	for i, j := k-1, valid-1; i > j; i-- {
+		set := bit(bits, c.N+i)
+		v, mask := vals[max(j, 0)], -uint64(set)
+		vals[i] = [2]uint64{v[0] & mask, v[1] & mask}
+		j -= set
 	}
 }
 
 func spreadBits(data, bits []byte, off, k, valid int) {
-	j := valid - 1
-	for i := k - 1; i > j; i-- {
-		if bitutil.BitIsSet(bits, off+i) {
-			bitutil.SetBitTo(data, off+i, bitutil.BitIsSet(data, off+j))
-			j--
-		} else {
-			bitutil.ClearBit(data, off+i)
-		}
+	for i, j := k-1, valid-1; i > j; i-- {
+		set := bit(bits, off+i)
+		v := bit(data, off+max(j, 0)) & set
+		at := uint(off+i) % 8
+		b := &data[(off+i)/8]
+		*b = *b&^(1<<at) | byte(v)<<at
+		j -= set
 	}
 }
 
 // spreadOffsets works on offsets[0…k]: offsets[0…valid] bound the dense values.
 func spreadOffsets(offsets []int32, bits []byte, off, k, valid int) {
-	j := valid
-	for i := k; i > j; i-- {
+	for i, j := k, valid; i > j; i-- {
 		offsets[i] = offsets[j]
-		if bitutil.BitIsSet(bits, off+i-1) {
-			j--
-		}
+		j -= bit(bits, off+i-1)
 	}
 }
+
+func bit(bits []byte, i int) int { return int(bits[uint(i)/8]>>(uint(i)%8)) & 1 }
 
 // Finish gives the array's data and empties c. Kids, which lists and structs
 // have, stay the caller's.

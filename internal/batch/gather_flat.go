@@ -113,16 +113,16 @@ func gatherBytes[O int32 | int64](mem memory.Allocator, dt arrow.DataType, srcs 
 	for i := 0; i < len(refs); {
 		n := run(refs[i:])
 		src, at := refs[i].Source(), int(dst[i])
-		copyBytes(out, at, bytes[src], int(views[src][refs[i].Row()]), int(dst[i+n])-at)
+		CopyShort(out, at, bytes[src], int(views[src][refs[i].Row()]), int(dst[i+n])-at)
 		i += n
 	}
 	return finish(dt, len(refs), []*memory.Buffer{valid, offsets, data}, nil, nulls), nil
 }
 
-// copyBytes copies n bytes from src[from:] to dst[at:]. Short strings, which most
+// CopyShort copies n bytes from src[from:] to dst[at:]. Short strings, which most
 // are, go as two words of fixed size when both sides have room for them: what is
-// written too much lies where the following rows are written later.
-func copyBytes(dst []byte, at int, src []byte, from, n int) {
+// written too much lies where the caller writes what follows later.
+func CopyShort(dst []byte, at int, src []byte, from, n int) {
 	const word = 16
 	if n <= 2*word && at+2*word <= len(dst) && from+2*word <= len(src) {
 		d, s := unsafe.Pointer(&dst[at]), unsafe.Pointer(&src[from])

@@ -149,7 +149,7 @@ func (d *byteArrays) readPlain(out *batch.Column, offsets []int32) error {
 	dst, b, at := out.Room(total), d.plain, 0
 	for i := range len(offsets) - 1 {
 		n := int(binary.LittleEndian.Uint32(b))
-		copyShort(dst, at, b, 4, n)
+		batch.CopyShort(dst, at, b, 4, n)
 		at += n
 		b = b[4+n:]
 		offsets[i+1] = int32(out.Used + at)
@@ -157,21 +157,6 @@ func (d *byteArrays) readPlain(out *batch.Column, offsets []int32) error {
 	d.plain = b
 	out.Used += total
 	return nil
-}
-
-// copyShort copies n bytes from src[from:] to dst[at:]. Where both have room for
-// more, short values go as a fixed size, which is a move or two and no call: what
-// is written too much lies where the next values are written.
-func copyShort(dst []byte, at int, src []byte, from, n int) {
-	const word = 16
-	switch {
-	case n > 2*word || len(dst)-at < 2*word || len(src)-from < 2*word:
-		copy(dst[at:], src[from:from+n])
-	case n > word:
-		copy(dst[at:at+2*word], src[from:from+2*word])
-	default:
-		copy(dst[at:at+word], src[from:from+word])
-	}
 }
 
 func fits(out *batch.Column, more int) error {
@@ -214,7 +199,7 @@ func (d *byteArrays) readDict(out *batch.Column, offsets []int32) error {
 		dst, at := out.Room(total), 0
 		for k, i := range idx {
 			from, n := int(d.offsets[i]), int(d.offsets[i+1]-d.offsets[i])
-			copyShort(dst, at, d.dict, from, n)
+			batch.CopyShort(dst, at, d.dict, from, n)
 			at += n
 			offsets[k+1] = int32(out.Used + at)
 		}
