@@ -36,6 +36,10 @@ func TestDefaults(t *testing.T) {
 		LookupFiles: LookupFiles{MaxDisk: math.MaxInt64, MaxMemory: 256 << 20, Retention: time.Hour, Filter: true, FalsePositives: 0.05, Compression: "zstd", ZstdLevel: 1},
 		Stream:      Stream{Mode: "latest-full", Interval: 10 * time.Second, BetweenMode: "auto"},
 		Changelog:   Changelog{Producer: "none", LookupWait: true, Prefix: "changelog-"},
+		Retention: Retention{
+			Min: 10, Max: math.MaxInt32, Time: time.Hour, Limit: 50,
+			ChangelogMin: 10, ChangelogMax: math.MaxInt32, ChangelogTime: time.Hour,
+		},
 	}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Options{})); d != "" {
 		t.Error(d)
@@ -264,4 +268,31 @@ func FuzzParse(f *testing.F) {
 		}
 		CheckWrite(options, Table{PrimaryKey: true})
 	})
+}
+
+func TestRetention(t *testing.T) {
+	for _, c := range []struct {
+		options map[string]string
+		want    Retention
+		apart   bool
+	}{
+		{map[string]string{"snapshot.num-retained.min": "2", "snapshot.num-retained.max": "5", "snapshot.time-retained": "1 min", "snapshot.expire.limit": "7"},
+			Retention{Min: 2, Max: 5, Time: time.Minute, Limit: 7, ChangelogMin: 2, ChangelogMax: 5, ChangelogTime: time.Minute}, false},
+		{map[string]string{"changelog.num-retained.min": "11", "consumer.changelog-only": "true"},
+			Retention{Min: 10, Max: math.MaxInt32, Time: time.Hour, Limit: 50, ChangelogMin: 11, ChangelogMax: math.MaxInt32, ChangelogTime: time.Hour, ChangelogOnly: true}, true},
+		{map[string]string{"changelog.time-retained": "2 h", "snapshot.expire.clean-empty-directories": "true"},
+			Retention{Min: 10, Max: math.MaxInt32, Time: time.Hour, Limit: 50, ChangelogMin: 10, ChangelogMax: math.MaxInt32, ChangelogTime: 2 * time.Hour, CleanDirectories: true}, true},
+		{map[string]string{"snapshot.num-retained.max": "20", "changelog.num-retained.max": "21"},
+			Retention{Min: 10, Max: 20, Time: time.Hour, Limit: 50, ChangelogMin: 10, ChangelogMax: 21, ChangelogTime: time.Hour}, true},
+		{map[string]string{"changelog.num-retained.min": "3", "changelog.time-retained": "1 min", "consumer.changelog-only": "true"},
+			Retention{Min: 10, Max: math.MaxInt32, Time: time.Hour, Limit: 50, ChangelogMin: 3, ChangelogMax: math.MaxInt32, ChangelogTime: time.Minute}, false},
+	} {
+		got, err := Parse(c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, got.Retention); d != "" || got.Retention.Decoupled() != c.apart {
+			t.Errorf("%v: decoupled %v\n%s", c.options, got.Retention.Decoupled(), d)
+		}
+	}
 }

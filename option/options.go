@@ -81,6 +81,7 @@ type Options struct {
 	ScanSnapshotID    int64 // 0 when not set
 	Stream            Stream
 	Changelog         Changelog
+	Retention         Retention
 }
 
 // TargetFileSize is target-file-size, by default 128 MB for tables with a
@@ -190,7 +191,7 @@ func Parse(options map[string]string) (Options, error) {
 	}
 	o.Compaction = r.compaction()
 	o.Spill, o.LookupFiles, o.RecordExpire = r.spill(), r.lookupFiles(), r.recordExpire()
-	o.Stream, o.Changelog = r.stream(), r.changelog()
+	o.Stream, o.Changelog, o.Retention = r.stream(), r.changelog(), r.retention()
 	if r.err == nil {
 		r.err = o.check(&r)
 	}
