@@ -89,6 +89,11 @@ type Table interface {
 	// (CompactReport.Lost). The report tells what was published, also with an error;
 	// calling it again goes on from there.
 	Compact(ctx context.Context, opts CompactOptions) (*CompactReport, error)
+
+	// Advise tells which figures of the table are beyond a limit, by metadata alone,
+	// and what to do about it; nothing of a table that is well. Records of commits that
+	// cannot be read are told by the error, beside the advice.
+	Advise(ctx context.Context) ([]Advice, error)
 }
 
 // Scan says what to read. The zero value reads every row and column of the latest snapshot.

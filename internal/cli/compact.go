@@ -6,14 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/tarnlake/tarn/expr"
 	"github.com/tarnlake/tarn/internal/sqltext"
@@ -50,19 +46,12 @@ func (fl *compactFlags) compactOptions() (table.CompactOptions, error) {
 	if fl.full && fl.minor {
 		return opts, usage(errors.New("--full and --minor exclude each other"))
 	}
-	if fl.format != "text" && fl.format != "jsonl" {
-		return opts, tarnerr.New(tarnerr.Invalid, "reading command line", "no such output format", "output", fl.format).
-			WithHint("Formats are text and jsonl.")
+	err := checkReportFormat(fl.format)
+	if err != nil {
+		return opts, err
 	}
-	if fl.rate != "" {
-		n, err := option.ParseMemorySize("rate-limit", fl.rate)
-		if err != nil {
-			return opts, err
-		}
-		if n < 1 {
-			return opts, usage(fmt.Errorf("--rate-limit %s lets nothing through", fl.rate))
-		}
-		opts.BytesPerSecond = n
+	if opts.BytesPerSecond, err = rateLimit(fl.rate); err != nil {
+		return opts, err
 	}
 	for _, o := range fl.options {
 		key, value, ok := strings.Cut(o, "=")
@@ -82,12 +71,23 @@ func (fl *compactFlags) compactOptions() (table.CompactOptions, error) {
 		opts.Partitions = append(opts.Partitions, values)
 	}
 	if fl.where != "" {
-		var err error
 		if opts.Where, err = sqltext.ParseWhere(fl.where); err != nil {
 			return opts, err
 		}
 	}
 	return opts, nil
+}
+
+// rateLimit reads the flag of that name: bytes per second, 0 for as fast as it goes.
+func rateLimit(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := option.ParseMemorySize("rate-limit", text)
+	if err == nil && n < 1 {
+		err = usage(fmt.Errorf("--rate-limit %s lets nothing through", text))
+	}
+	return n, err
 }
 
 func (a *app) tableCompact() *cobra.Command {
@@ -124,6 +124,7 @@ was when the command is run again.`,
 
 func (a *app) dbCompact() *cobra.Command {
 	var fl compactFlags
+	var choice tableChoice
 	cmd := &cobra.Command{
 		Use:   "compact NAME",
 		Short: "Compact all tables of a database",
@@ -141,37 +142,22 @@ With --partition or --where, tables that have no such partition columns are left
 				return err
 			}
 			ctx := cmd.Context()
-			cat, err := a.catalog(ctx)
-			if err != nil {
-				return err
-			}
-			names, err := cat.ListTables(ctx, pos[0])
-			if err != nil {
-				return err
-			}
-			var failed error
-			left := 0
-			for _, name := range names {
-				if err := ctx.Err(); err != nil {
-					return errors.Join(failed, err)
-				}
-				t, err := cat.LoadTable(ctx, table.Identifier{Database: pos[0], Table: name})
-				if err == nil && !hasPartitions(t.Schema(), opts) {
+			all, left := 0, 0
+			err = a.eachTable(ctx, pos[0], choice, func(t table.Table) error {
+				if all++; !hasPartitions(t.Schema(), opts) {
 					left++
-					continue
+					return nil
 				}
-				if err == nil {
-					err = a.compact(ctx, t, opts, fl.format)
-				}
-				failed = errors.Join(failed, err)
+				return a.compact(ctx, t, opts, fl.format)
+			})
+			if err == nil && left > 0 && left == all {
+				err = tarnerr.New(tarnerr.Invalid, "choosing partitions", "no table has such partition columns", "database", pos[0])
 			}
-			if left > 0 && left == len(names) {
-				failed = tarnerr.New(tarnerr.Invalid, "choosing partitions", "no table has such partition columns", "database", pos[0])
-			}
-			return failed
+			return err
 		},
 	}
 	fl.register(cmd)
+	choice.register(cmd)
 	return cmd
 }
 
@@ -194,14 +180,19 @@ func hasPartitions(s *schema.Schema, opts table.CompactOptions) bool {
 
 // compact compacts one table and prints what became of it.
 func (a *app) compact(ctx context.Context, t table.Table, opts table.CompactOptions, format string) error {
-	bar := a.compactBar(t.Name().String())
-	opts.Progress = bar.show
-	report, err := t.Compact(ctx, opts)
-	bar.end()
+	report, err := a.compactTable(ctx, t, opts)
 	if report == nil {
 		return err
 	}
 	return errors.Join(err, printCompact(a.out, t.Name(), report, format))
+}
+
+// compactTable compacts one table under a progress bar.
+func (a *app) compactTable(ctx context.Context, t table.Table, opts table.CompactOptions) (*table.CompactReport, error) {
+	bar := a.workBar(t.Name().String(), true)
+	defer bar.end()
+	opts.Progress = func(p table.CompactProgress) { bar.show(p.BytesDone, p.Bytes) }
+	return t.Compact(ctx, opts)
 }
 
 func printCompact(w io.Writer, name table.Identifier, r *table.CompactReport, format string) error {
@@ -211,19 +202,24 @@ func printCompact(w io.Writer, name table.Identifier, r *table.CompactReport, fo
 			*table.CompactReport
 		}{name.String(), r}))
 	}
+	_, err := fmt.Fprintf(w, "%s: %s\n", name, compactText(r))
+	return outErr(err)
+}
+
+// compactText says what a compaction did.
+func compactText(r *table.CompactReport) string {
 	var b strings.Builder
 	if r.Compacted == 0 {
-		fmt.Fprintf(&b, "%s: nothing to compact in %s", name, count(int64(r.Buckets), "bucket"))
+		fmt.Fprintf(&b, "nothing to compact in %s", count(int64(r.Buckets), "bucket"))
 	} else {
-		fmt.Fprintf(&b, "%s: compacted %s of %d: %s of %s to %s of %s, as %s in %.3f s", name, count(int64(r.Compacted), "bucket"), r.Buckets,
+		fmt.Fprintf(&b, "compacted %s of %d: %s of %s to %s of %s, as %s in %.3f s", count(int64(r.Compacted), "bucket"), r.Buckets,
 			count(int64(r.FilesBefore), "file"), bytesText(r.BytesBefore), count(int64(r.FilesAfter), "file"), bytesText(r.BytesAfter),
 			snapshotNames(r.Snapshots), r.Elapsed.Seconds())
 	}
 	if r.Lost > 0 {
 		fmt.Fprintf(&b, "; %s left as others made them meanwhile", count(int64(r.Lost), "bucket"))
 	}
-	_, err := fmt.Fprintln(w, b.String())
-	return outErr(err)
+	return b.String()
 }
 
 // bytesText is a size for people.
@@ -237,47 +233,4 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.1f %s", v, units[i])
-}
-
-// compactBar is a progress bar when a person is watching, else nothing.
-type compactBar struct {
-	w    io.Writer
-	name string
-
-	mu  sync.Mutex
-	bar *progressbar.ProgressBar
-}
-
-func (a *app) compactBar(name string) *compactBar {
-	watcher, ok := a.errOut.(*os.File)
-	if !ok || !term.IsTerminal(int(watcher.Fd())) {
-		return &compactBar{}
-	}
-	return &compactBar{w: watcher, name: name}
-}
-
-// show moves the bar; it is called side by side.
-func (b *compactBar) show(p table.CompactProgress) {
-	if b.w == nil || p.Bytes == 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.bar == nil {
-		b.bar = progressbar.NewOptions64(p.Bytes, progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(b.name),
-			progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())
-	}
-	// A bar that cannot be drawn harms nothing.
-	b.bar.ChangeMax64(p.Bytes)
-	_ = b.bar.Set64(p.BytesDone)
-}
-
-// end takes the bar away.
-func (b *compactBar) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.bar != nil {
-		_ = b.bar.Clear()
-		b.bar = nil
-	}
 }

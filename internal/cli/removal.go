@@ -72,9 +72,11 @@ func (rm *removal) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&rm.format, "output", "o", "text", "text, or jsonl: the commit's report as JSON")
 }
 
-func (rm *removal) check() error {
-	if rm.format != "text" && rm.format != "jsonl" {
-		return tarnerr.New(tarnerr.Invalid, "reading command line", "no such output format", "output", rm.format).
+func (rm *removal) check() error { return checkReportFormat(rm.format) }
+
+func checkReportFormat(format string) error {
+	if format != "text" && format != "jsonl" {
+		return tarnerr.New(tarnerr.Invalid, "reading command line", "no such output format", "output", format).
 			WithHint("Formats are text and jsonl.")
 	}
 	return nil

@@ -10,13 +10,16 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/run"
+	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/tarnerr"
 	"github.com/tarnlake/tarn/types"
 )
 
 // PackRules are those of the table.
-func (r *Rewriter) PackRules() PackRules {
-	o := &r.cfg.Options
+func (r *Rewriter) PackRules() PackRules { return PackRulesOf(&r.cfg.Options) }
+
+// PackRulesOf are the rules that options give.
+func PackRulesOf(o *option.Options) PackRules {
 	return PackRules{
 		Target: o.TargetFileSize(false), SmallFile: o.CompactionFileSize(false), OpenCost: o.SplitOpenFileCost,
 		MinFileNum: o.Compaction.MinFileNum, RewriteAll: o.Compaction.ForceRewriteAll,

@@ -37,14 +37,20 @@ func Inventory(ctx context.Context, manifests *manifest.Store, snap *snapshot.Sn
 	if bucket != nil {
 		filter.Bucket = func(b, _ int32) bool { return bucket(b) }
 	}
+	return HoldingsOf(ctx, manifests, snap.ID, append(base[:len(base):len(base)], delta...), filter)
+}
+
+// HoldingsOf is Inventory for manifests that are known, those of a snapshot, and a
+// filter of entries.
+func HoldingsOf(ctx context.Context, manifests *manifest.Store, id int64, metas []manifest.FileMeta, filter manifest.EntryFilter) ([]Holding, error) {
 	var live manifest.Merger
-	for entries, err := range manifests.ReadManifests(ctx, append(base[:len(base):len(base)], delta...), filter) {
+	for entries, err := range manifests.ReadManifests(ctx, metas, filter) {
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
 			if err := live.Add(e); err != nil {
-				return nil, tarnerr.Trace("reading manifests", err, "snapshot", snap.ID)
+				return nil, tarnerr.Trace("reading manifests", err, "snapshot", id)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/expr"
+	"github.com/tarnlake/tarn/internal/advice"
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/snapshot"
@@ -22,6 +23,9 @@ type Config struct {
 	Mem memory.Allocator
 	// Zone is the zone that commit times are shown in; nil is the machine's.
 	Zone *time.Location
+	// Advise judges the table, for $advice; nil = nobody does. What it returns beside an
+	// error counts.
+	Advise func(context.Context) ([]advice.Advice, error)
 }
 
 // Request says what to return of a system table.
@@ -79,6 +83,7 @@ var sources = map[string]source{
 	"statistics": {statisticFields, statisticRows},
 	"commits":    {commitFields, commitRows},
 	"consumers":  {consumerFields, consumerRows},
+	"advice":     {adviceFields, adviceRows},
 }
 
 // Names lists the system tables, sorted.

@@ -86,7 +86,7 @@ func (t *systemTable) Scan(ctx context.Context, scan table.Scan) (table.Reader, 
 			FileIO: c.FileIO, Layout: t.of.place, Schema: t.of.schema, Options: t.of.options,
 			Schemas: t.of.schemas, Snapshots: t.of.snapshots, Manifests: manifests, Workers: c.Workers,
 		},
-		Mem: c.Alloc,
+		Mem: c.Alloc, Advise: t.of.advise,
 	}, t.of.name.System, systable.Request{
 		Columns: scan.Columns, Where: where, Limit: scan.Limit, SnapshotID: scan.SnapshotID,
 	})
@@ -158,6 +158,10 @@ func (t *systemTable) Truncate(context.Context, table.CommitOptions) (*table.Com
 
 func (t *systemTable) Compact(context.Context, table.CompactOptions) (*table.CompactReport, error) {
 	return nil, t.refuse("compacting table", "compacting a system table", "Compact the table itself.")
+}
+
+func (t *systemTable) Advise(context.Context) ([]table.Advice, error) {
+	return nil, t.refuse("advising on table", "advice on a system table", "Name the table itself.")
 }
 
 const (

@@ -66,6 +66,8 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 		return nil, trace(op, err, name)
 	}
 	t.schema = s
+	t.committer = sync.OnceValues(t.newCommitter)
+	t.reading = sync.OnceValues(t.manifests)
 	if name.System != "" && name.System != systable.RowTracking {
 		return openSystem(t)
 	}
@@ -78,8 +80,6 @@ func Open(ctx context.Context, c Components, name table.Identifier, dir string) 
 	if t.arrow, err = types.ArrowSchema(s.Fields); err != nil {
 		return nil, trace(op, err, name)
 	}
-	t.committer = sync.OnceValues(t.newCommitter)
-	t.reading = sync.OnceValues(t.manifests)
 	if name.System != "" {
 		return openTracking(t)
 	}

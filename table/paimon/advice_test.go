@@ -1,0 +1,159 @@
+package paimon_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/schema"
+	"github.com/tarnlake/tarn/table"
+	"github.com/tarnlake/tarn/table/paimon"
+	"github.com/tarnlake/tarn/tarnerr"
+)
+
+// later opens the table so long after it was written.
+func (f *fixture) later(fio fileio.FileIO, id table.Identifier, after time.Duration) table.Table {
+	f.Helper()
+	c := f.components(fio)
+	c.Env = env.Seeded(seed.Add(1), time.UnixMilli(1_700_000_000_000).Add(after))
+	t, err := paimon.Open(f.ctx, c, id, dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return t
+}
+
+// advised are the rules that find something, with where, figure and limit.
+func (f *fixture) advised(t table.Table) []string {
+	f.Helper()
+	found, err := t.Advise(f.ctx)
+	if err != nil {
+		f.Fatal(err)
+	}
+	out := []string{}
+	for _, a := range found {
+		out = append(out, fmt.Sprintf("%s %s %s: %d > %d %s", a.Severity, a.Rule, a.Where, a.Figure, a.Limit, a.Unit))
+	}
+	return out
+}
+
+func TestAdvise(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spec  schema.Spec
+		rows  []string // commits
+		after time.Duration
+		do    func(f *fixture, t table.Table)
+		want  []string
+	}{
+		{"no rows", keySpec(), nil, time.Hour, nil, nil},
+		{"well", keySpec(), []string{ids("mon", "a", 1, 2), ids("mon", "b", 1)}, 100 * time.Hour, nil, nil},
+		{
+			"sorted runs", with(keySpec(), "write-only", "true", "bucket", "1", "num-sorted-run.compaction-trigger", "2"),
+			[]string{ids("mon", "a", 1), ids("mon", "b", 1), ids("tue", "a", 1), ids("tue", "a", 2), ids("tue", "a", 3)}, time.Minute, nil,
+			[]string{"note sorted-runs day=tue, bucket 0: 3 > 2 sorted runs", "warn no-compactor write-only: 5 > 2 snapshots"},
+		},
+		{
+			"compacted", with(keySpec(), "write-only", "true", "bucket", "1", "num-sorted-run.compaction-trigger", "2"),
+			[]string{ids("tue", "a", 1), ids("tue", "a", 2), ids("tue", "a", 3)}, time.Minute,
+			func(f *fixture, t table.Table) { f.compact(t, table.CompactOptions{Minor: true}) }, nil,
+		},
+		{
+			"small files", with(appendSpec(), "compaction.min.file-num", "3"),
+			[]string{ids("mon", "a", 1), ids("mon", "b", 1), ids("tue", "a", 1), ids("tue", "a", 2), ids("tue", "a", 3)}, time.Minute, nil,
+			[]string{"note small-files day=tue: 3 > 3 files"},
+		},
+		{
+			"neighbours of a bucket", with(appendSpec(), "compaction.min.file-num", "3", "bucket", "1", "bucket-key", "id"),
+			[]string{ids("mon", "a", 1), ids("tue", "a", 1), ids("tue", "a", 2), ids("tue", "a", 3), ids("tue", "a", 4)}, time.Minute, nil,
+			[]string{"note small-files day=tue, bucket 0: 3 > 3 files"},
+		},
+		{
+			"a changelog waits", with(keySpec(), "write-only", "true", "bucket", "1", "changelog-producer", "lookup"),
+			[]string{ids("mon", "a", 1)}, 2 * time.Hour, nil,
+			[]string{"note changelog-waits day=mon, bucket 0"},
+		},
+		{
+			"a full compaction is waited for", with(keySpec(), "bucket", "1", "changelog-producer", "full-compaction"),
+			[]string{ids("mon", "a", 1)}, 25 * time.Hour, nil,
+			[]string{"warn changelog-waits day=mon, bucket 0"},
+		},
+		{
+			"a consumer", with(keySpec(), "snapshot.num-retained.min", "1"),
+			[]string{ids("mon", "a", 1), ids("mon", "b", 2), ids("mon", "b", 3)}, 30 * time.Hour,
+			func(f *fixture, t table.Table) {
+				if err := t.ResetConsumer(f.ctx, "mailer", 2); err != nil {
+					f.Fatal(err)
+				}
+			},
+			[]string{"note changelog-none changelog-producer: 1 > 0 consumers", "note expiry-behind snapshot 1", "note consumer-holds consumer mailer"},
+		},
+		{
+			"options", with(keySpec(), "changelog.time-retained", "1 min", "consumer.changelog-only", "true"), []string{ids("mon", "a", 1)}, 0, nil,
+			[]string{"note changelog-retention changelog.time-retained: 60 > 3600 seconds"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			fs := f.create(c.spec)
+			tbl := f.open(fs)
+			for _, r := range c.rows {
+				f.mustWrite(tbl, r)
+			}
+			if c.do != nil {
+				c.do(f, tbl)
+			}
+			got := f.advised(f.later(fs, name, c.after))
+			if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAdviceAsRows: $advice shows what Advise tells, which no other system table does.
+func TestAdviceAsRows(t *testing.T) {
+	f := newFixture(t)
+	fs := f.create(with(appendSpec(), "compaction.min.file-num", "2"))
+	tbl := f.open(fs)
+	f.mustWrite(tbl, ids("mon", "a", 1))
+	f.mustWrite(tbl, ids("mon", "a", 2))
+	id := name
+	id.System = "advice"
+	rows := f.rows(f.later(fs, id, time.Minute), table.Scan{Columns: []string{"rule", "place", "figure", "figure_limit", "remedy"}})
+	if len(rows) != 1 || !strings.Contains(rows[0], "small-files") || !strings.Contains(rows[0], "tarn table compact db.t --minor --partition day=mon") {
+		t.Errorf("%q", rows)
+	}
+	if _, err := f.later(fs, id, 0).Advise(f.ctx); !errors.Is(err, tarnerr.Unsupported) {
+		t.Errorf("advice on advice: %v", err)
+	}
+}
+
+// TestAdviceOnCommits: a commit that died, and a record that cannot be read.
+func TestAdviceOnCommits(t *testing.T) {
+	f := newFixture(t)
+	fs := f.create(appendSpec())
+	put := func(file, text string) {
+		if err := fs.Replace(f.ctx, dir+"/.tarn/commit/"+file, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("dead-7-append.json", `{"version":2,"user":"dead","identifier":7,"kind":"APPEND","baseSnapshot":0,"deltaManifestList":"x","timeMillis":1700000000000}`)
+	want := []string{"warn open-commits user dead, identifier 7: 1 > 0 commits"}
+	if got := f.advised(f.later(fs, name, 9*time.Minute)); len(got) > 0 {
+		t.Errorf("of a commit that may be at work: %q", got)
+	}
+	if got := f.advised(f.later(fs, name, time.Hour)); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	put("x-1-append.json", "{")
+	found, err := f.later(fs, name, time.Hour).Advise(f.ctx)
+	if len(found) != 1 || !errors.Is(err, tarnerr.Corrupt) {
+		t.Errorf("%v, %v", found, err)
+	}
+}
