@@ -90,6 +90,14 @@ type Table interface {
 	// calling it again goes on from there.
 	Compact(ctx context.Context, opts CompactOptions) (*CompactReport, error)
 
+	// Expire removes snapshots, decoupled changelogs and consumers that the table's
+	// options let go, and the files that nothing left needs: neither a live snapshot,
+	// nor a tag, branch, consumer or commit that may have landed. Nothing expires
+	// without it. It may run beside readers, writers and other expiries, Java's
+	// included. The report tells what was done, also with an error; what a run leaves
+	// undone, the next one finishes first. Unsupported for branches.
+	Expire(ctx context.Context, opts ExpireOptions) (*ExpireReport, error)
+
 	// Advise tells which figures of the table are beyond a limit, by metadata alone,
 	// and what to do about it; nothing of a table that is well. Records of commits that
 	// cannot be read are told by the error, beside the advice.

@@ -190,3 +190,12 @@ func (fs *FS) DeleteAll(ctx context.Context, dir string) error {
 func (fs *FS) MakeDir(ctx context.Context, dir string) error {
 	return fs.run("make-dir", dir, func() error { return fs.inner.MakeDir(ctx, dir) })
 }
+
+// RemoveDir implements fileio.DirRemover.
+func (fs *FS) RemoveDir(ctx context.Context, dir string) (gone bool, err error) {
+	err = fs.run("remove-dir", dir, func() (err error) {
+		gone, err = fileio.RemoveEmptyDir(ctx, fs.inner, dir)
+		return err
+	})
+	return gone, err
+}

@@ -144,3 +144,6 @@ func (w *keepingWriter) Abort() error {
 	w.data, w.tooLong = nil, true
 	return w.Writer.Abort()
 }
+
+// Unwrap is the FileIO below, see fileio.RemoveEmptyDir.
+func (c *cache) Unwrap() fileio.FileIO { return c.FileIO }

@@ -167,3 +167,6 @@ func (w *tapWriter) Close() error {
 	w.to.end(Close, w.path, 0, start, err)
 	return err
 }
+
+// Unwrap is the FileIO below, see fileio.RemoveEmptyDir.
+func (t *tap) Unwrap() fileio.FileIO { return t.inner }

@@ -98,6 +98,18 @@ func (fs *FS) DeleteAll(ctx context.Context, dir string) error {
 	return nil
 }
 
+// RemoveDir implements fileio.DirRemover.
+func (fs *FS) RemoveDir(ctx context.Context, dir string) (gone bool, err error) {
+	const op = "removing empty directory"
+	if err := fileio.CheckCall(ctx, op, dir); err != nil {
+		return false, err
+	}
+	if gone, err = rmdir(native(dir)); err != nil {
+		err = classify(op, err, dir)
+	}
+	return gone, err
+}
+
 // MakeDir implements fileio.FileIO.
 func (fs *FS) MakeDir(ctx context.Context, dir string) error {
 	const op = "making directory"

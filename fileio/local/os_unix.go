@@ -39,6 +39,21 @@ func unlink(p string) error {
 	}
 }
 
+// rmdir removes an empty directory and never a file.
+func rmdir(p string) (gone bool, err error) {
+	for {
+		switch err := unix.Rmdir(p); err {
+		case unix.EINTR:
+		case nil:
+			return true, nil
+		case unix.ENOTEMPTY, unix.EEXIST, unix.ENOENT, unix.ENOTDIR:
+			return false, nil
+		default:
+			return false, err
+		}
+	}
+}
+
 func replace(src, dst string) error {
 	if err := os.Rename(src, dst); err != nil {
 		return linkCause(err)

@@ -42,6 +42,22 @@ func unlink(p string) error {
 	return os.Remove(p)
 }
 
+// rmdir removes an empty directory and never a file.
+func rmdir(p string) (gone bool, err error) {
+	name, err := windows.UTF16PtrFromString(p)
+	if err != nil {
+		return false, err
+	}
+	switch err := windows.RemoveDirectory(name); err {
+	case nil:
+		return true, nil
+	case windows.ERROR_DIR_NOT_EMPTY, windows.ERROR_FILE_NOT_FOUND, windows.ERROR_PATH_NOT_FOUND, windows.ERROR_DIRECTORY:
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
 // moveNoReplace moves src to dst in one step; it fails when dst exists. The move
 // is on the disk when it returns.
 func moveNoReplace(src, dst string) error {

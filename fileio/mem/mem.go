@@ -231,6 +231,30 @@ func (fs *FS) DeleteAll(ctx context.Context, dir string) error {
 	return nil
 }
 
+// RemoveDir implements fileio.DirRemover, in the Posix profile.
+func (fs *FS) RemoveDir(ctx context.Context, dir string) (gone bool, err error) {
+	if err := fileio.CheckCall(ctx, "removing empty directory", dir); err != nil {
+		return false, err
+	}
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if _, there := fs.dirs[dir]; !there {
+		return false, nil
+	}
+	for p := range fs.files {
+		if strings.HasPrefix(p, dir+"/") {
+			return false, nil
+		}
+	}
+	for p := range fs.dirs {
+		if strings.HasPrefix(p, dir+"/") {
+			return false, nil
+		}
+	}
+	delete(fs.dirs, dir)
+	return true, nil
+}
+
 // MakeDir implements fileio.FileIO.
 func (fs *FS) MakeDir(ctx context.Context, dir string) error {
 	const op = "making directory"

@@ -37,25 +37,31 @@ func deletions(f *file) []string {
 	return out
 }
 
-// TestCommitsDeleteInOnePlace holds internal/commit to its promise: files are deleted
-// in cleanup.go alone, where what is in doubt is held back.
-func TestCommitsDeleteInOnePlace(t *testing.T) {
-	in := 0
+// deleters are the stages that remove files of a table, each in one file: where what
+// is in doubt, or needed by others, is held back.
+var deleters = map[string]string{"internal/commit": "cleanup.go", "internal/maintain": "delete.go"}
+
+// TestStagesDeleteInOnePlace holds them to it.
+func TestStagesDeleteInOnePlace(t *testing.T) {
+	in := map[string]int{}
 	for _, f := range tree(t) {
-		if f.test || f.pkg != "internal/commit" {
+		where, held := deleters[f.pkg]
+		if f.test || !held {
 			continue
 		}
 		found := deletions(f)
-		if path.Base(f.path) == "cleanup.go" {
-			in += len(found)
+		if path.Base(f.path) == where {
+			in[f.pkg] += len(found)
 			continue
 		}
 		for _, at := range found {
-			t.Errorf("%s: files are deleted in cleanup.go alone", at)
+			t.Errorf("%s: files are deleted in %s alone", at, where)
 		}
 	}
-	if in == 0 {
-		t.Error("internal/commit/cleanup.go deletes nothing: has it been moved?")
+	for pkg, where := range deleters {
+		if in[pkg] == 0 {
+			t.Errorf("%s/%s deletes nothing: has it been moved?", pkg, where)
+		}
 	}
 }
 

@@ -145,3 +145,19 @@ func parseConsumer(data []byte) (next int64, err error) {
 	}
 	return next, r.err
 }
+
+// OlderThan lists the ids of consumers whose files were last written before a time,
+// in milliseconds since 1970. It lists their directory.
+func (c Consumers) OlderThan(ctx context.Context, millis int64) ([]string, error) {
+	var out []string
+	for e, err := range fileio.All(ctx, c.of.fio, c.of.table.ConsumerDir(), fileio.ListOptions{Dirs: true}) {
+		if err != nil {
+			return nil, tarnerr.Trace("listing consumers", err)
+		}
+		if id, ok := strings.CutPrefix(path.Base(e.Path), layout.ConsumerPrefix); ok && id != "" && !e.IsDir && e.ModMilli < millis {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}

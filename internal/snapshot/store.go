@@ -45,6 +45,11 @@ func (s *Store) WithEnv(e env.Env) *Store {
 	return &Store{fio: s.fio, table: s.table, env: e, seen: s.seen}
 }
 
+// OfBranch is the store of a branch of the same table.
+func (s *Store) OfBranch(name string) *Store {
+	return &Store{fio: s.fio, table: s.table.WithBranch(name), env: s.env, seen: new(atomic.Int64)}
+}
+
 // Layout is the table whose snapshots these are.
 func (s *Store) Layout() layout.Table { return s.table }
 

@@ -160,6 +160,10 @@ func (t *systemTable) Compact(context.Context, table.CompactOptions) (*table.Com
 	return nil, t.refuse("compacting table", "compacting a system table", "Compact the table itself.")
 }
 
+func (t *systemTable) Expire(context.Context, table.ExpireOptions) (*table.ExpireReport, error) {
+	return nil, t.refuse("expiring snapshots", "expiring a system table", "Expire the table itself.")
+}
+
 func (t *systemTable) Advise(context.Context) ([]table.Advice, error) {
 	return nil, t.refuse("advising on table", "advice on a system table", "Name the table itself.")
 }
