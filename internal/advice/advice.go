@@ -36,15 +36,16 @@ const (
 	Percent = "percent"
 )
 
-// Of judges a table. Nothing comes of a table that is well.
+// Of judges a table. Nothing comes of a table that is well. What holds other things up
+// comes first.
 func Of(f *Figures) []Advice {
 	var out []Advice
 	for _, rule := range []func(*Figures) []Advice{
-		sortedRuns, noCompactor, smallFiles,
+		openCommits, sortedRuns, noCompactor, smallFiles,
 		largeBuckets, smallBuckets, skewedBuckets,
 		changelogWaits, changelogMissing, changelogRetention,
 		retentionOrder, expiryBehind, consumersHold, consumersLost, manySnapshots,
-		openCommits, smallManifests, deadEntries,
+		smallManifests, deadEntries,
 	} {
 		out = append(out, rule(f)...)
 	}

@@ -108,7 +108,7 @@ func figures(t *testing.T, input string) *Figures {
 		case "consumer":
 			f.Consumers = append(f.Consumers, ConsumerFigures{ID: w.bare[0], Next: w.int("next"), NextTime: w.ago("made")})
 		case "pending":
-			f.Pending = append(f.Pending, PendingFigures{User: w.bare[0], Identifier: w.bare[1], Begun: w.ago("begun")})
+			f.Pending = append(f.Pending, PendingFigures{User: w.bare[0], Identifier: w.bare[1], Base: w.int("base"), Begun: w.ago("begun")})
 		case "manifests":
 			f.Manifests = ManifestFigures{Count: int(w.int("count")), Small: int(w.int("small")), Entries: w.int("entries"), Files: w.int("files")}
 		default:

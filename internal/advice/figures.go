@@ -59,6 +59,7 @@ type ConsumerFigures struct {
 type PendingFigures struct {
 	User       string
 	Identifier string // for people
+	Base       int64  // the snapshot on which it was first tried
 	Begun      time.Time
 }
 
@@ -84,9 +85,13 @@ func (f *Figures) due() int64 {
 	return max(end, s.Earliest)
 }
 
-// held is the id from which consumers hold snapshots, far away where none does.
+// held is the id from which consumers and open commits hold snapshots, far away where
+// none does.
 func (f *Figures) held() int64 {
 	lowest := int64(1<<63 - 1)
+	for _, p := range f.Pending {
+		lowest = min(lowest, p.Base+1)
+	}
 	if f.Options.Retention.ChangelogOnly {
 		return lowest
 	}

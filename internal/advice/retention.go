@@ -51,7 +51,7 @@ func expiryBehind(f *Figures) []Advice {
 	if n > int64(f.Options.Retention.Limit) {
 		a.Severity = severe(n, 10*int64(f.Options.Retention.Limit))
 		a.Text = "More snapshots are beyond retention than one expiry takes (snapshot.expire.limit)"
-		if behind > 0 {
+		if behind >= time.Minute {
 			a.Text += ", the first for " + age(behind)
 		}
 		a.Text += ": their files are kept for nobody. Run it until nothing is left, and then regularly."

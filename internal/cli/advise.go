@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func (a *app) advise(ctx context.Context, t table.Table, format string) error {
 		return err
 	}
 	if format == "jsonl" {
-		enc := json.NewEncoder(a.out)
+		enc := linesOf(a.out)
 		for _, one := range found {
 			if e := enc.Encode(tableAdvice{t.Name().String(), one}); e != nil {
 				return errors.Join(err, outErr(e))
@@ -92,6 +93,13 @@ func (a *app) advise(ctx context.Context, t table.Table, format string) error {
 	}
 	_, e := fmt.Fprintf(a.out, "%s: %s\n%s", t.Name(), adviceCount(found), adviceLines(found))
 	return errors.Join(err, outErr(e))
+}
+
+// linesOf writes values as lines of JSON, in which command lines can be read.
+func linesOf(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
 }
 
 // adviceCount says how much advice there is.

@@ -27,7 +27,7 @@ func (t *Table) Advise(ctx context.Context) ([]table.Advice, error) {
 	for i, a := range found {
 		out[i] = table.Advice(a)
 	}
-	return out, trace("advising on table", err, t.name)
+	return out, err
 }
 
 // advise judges the table. Records of commits that cannot be read are told by the
@@ -35,7 +35,7 @@ func (t *Table) Advise(ctx context.Context) ([]table.Advice, error) {
 func (t *Table) advise(ctx context.Context) ([]advice.Advice, error) {
 	f, err := t.figures(ctx)
 	if err != nil {
-		return nil, err
+		return nil, trace("advising on table", err, t.name)
 	}
 	pending, unread := t.PendingCommits(ctx)
 	for _, p := range pending {
@@ -43,7 +43,7 @@ func (t *Table) advise(ctx context.Context) ([]advice.Advice, error) {
 		if p.Identifier != table.BatchIdentifier {
 			id = strconv.FormatInt(p.Identifier, 10)
 		}
-		f.Pending = append(f.Pending, advice.PendingFigures{User: p.User, Identifier: id, Begun: p.Begun})
+		f.Pending = append(f.Pending, advice.PendingFigures{User: p.User, Identifier: id, Base: p.Base, Begun: p.Begun})
 	}
 	return advice.Of(f), unread
 }
