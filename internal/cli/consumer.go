@@ -12,8 +12,8 @@ func (a *app) consumer() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "consumer", Short: "Named readers of a table's changes: list, reset, delete",
 		Long: `A consumer is a reader of a table's changes whose progress is kept in the table, of
-'tarn table stream --consumer-id' as of Flink. Java's expiry keeps the snapshots
-that some consumer has not read yet.`,
+'tarn table stream --consumer-id' as of Flink. Expiry keeps the snapshots that some
+consumer has not read yet.`,
 	})
 	for _, c := range []*cobra.Command{a.consumerList(), a.consumerReset(), a.consumerDelete()} {
 		c.ValidArgsFunction = a.completeTable
@@ -83,8 +83,9 @@ func (a *app) consumerDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete DB.TABLE ID…",
 		Short: "Forget consumers and how far they have come",
-		Long: `Forget consumers and how far they have come, so that Java's expiry waits for them no
-longer. A stream that is at work under that name makes it again as it goes on: stop it first.`,
+		Long: `Forget consumers and how far they have come, so that expiry waits for them no
+longer. A stream that is at work under that name makes it again as it goes on: stop it
+first.`,
 		Args: args(2, -1, "a table and consumers"),
 		RunE: func(cmd *cobra.Command, pos []string) error {
 			t, err := a.load(cmd.Context(), pos[0])

@@ -8,7 +8,7 @@ import (
 )
 
 func (a *app) db() *cobra.Command {
-	cmd := group(&cobra.Command{Use: "db", Short: "Databases: create, list, drop, compact, advise"})
+	cmd := group(&cobra.Command{Use: "db", Short: "Databases: create, list, drop, compact, expire, upkeep, advise"})
 	var ifNotExists, ifExists, cascade, yes bool
 	create := &cobra.Command{
 		Use: "create NAME", Short: "Create a database", Args: args(1, 1, "the name of a database"),
@@ -54,7 +54,7 @@ func (a *app) db() *cobra.Command {
 	drop.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing when there is none")
 	drop.Flags().BoolVar(&cascade, "cascade", false, "drop its tables, too; on a terminal it is asked for first")
 	drop.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.AddCommand(create, list, drop, a.dbCompact(), a.dbAdvise())
+	cmd.AddCommand(create, list, drop, a.dbCompact(), a.dbExpire(), a.dbUpkeep(), a.dbAdvise())
 	return cmd
 }
 

@@ -40,10 +40,10 @@ and then says on standard error where to go on.
 
 --consumer-id names the reader, and keeps in the table how far it has come, as Flink
 does: started again, the stream goes on there, whatever --from says but the number of
-a snapshot. Rows may come again after a crash, none is left out. Java's expiry keeps
-what a consumer has not read: delete one that is no longer needed (tarn consumer
-delete), or set the table's option consumer.expiration-time. The rows of a whole table
-(latest-full, 7-full) are noted when all are printed, and nothing is kept before.
+a snapshot. Rows may come again after a crash, none is left out. Expiry keeps what a
+consumer has not read: delete one that is no longer needed (tarn consumer delete), or
+set the table's option consumer.expiration-time. The rows of a whole table (latest-full,
+7-full) are noted when all are printed, and nothing is kept before.
 
 Changes are those of the table's changelog (option changelog-producer), or the rows
 written where it has none.`,

@@ -18,9 +18,9 @@ import (
 
 func (a *app) table() *cobra.Command {
 	cmd := group(&cobra.Command{
-		Use: "table", Short: "Tables: create, get, list, read, stream, import, compact, advise, snapshot, alter, rename, truncate, drop",
+		Use: "table", Short: "Tables: create, get, list, read, stream, import, compact, expire, upkeep, advise, snapshot, alter, rename, truncate, drop",
 	})
-	named := []*cobra.Command{a.tableGet(), a.tableRead(), a.tableStream(), a.tableImport(), a.tableCompact(), a.tableAdvise(), a.tableSnapshot(), a.tableAlter(), a.tableRename(), a.tableTruncate(), a.tableDrop()}
+	named := []*cobra.Command{a.tableGet(), a.tableRead(), a.tableStream(), a.tableImport(), a.tableCompact(), a.tableExpire(), a.tableUpkeep(), a.tableAdvise(), a.tableSnapshot(), a.tableAlter(), a.tableRename(), a.tableTruncate(), a.tableDrop()}
 	for _, c := range named {
 		c.ValidArgsFunction = a.completeTable
 	}
