@@ -34,8 +34,14 @@ func (b *workBar) show(done, all int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bar == nil {
-		b.bar = progressbar.NewOptions64(all, progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(b.name),
-			progressbar.OptionShowBytes(b.bytes), progressbar.OptionClearOnFinish())
+		options := []progressbar.Option{
+			progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(b.name), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetRenderBlankState(true), progressbar.OptionShowBytes(b.bytes),
+		}
+		if !b.bytes {
+			options = append(options, progressbar.OptionShowCount())
+		}
+		b.bar = progressbar.NewOptions64(all, options...)
 	}
 	// A bar that cannot be drawn harms nothing.
 	b.bar.ChangeMax64(all)

@@ -2,6 +2,7 @@ package paimon
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -201,7 +202,8 @@ func (t *Table) historyFigures(ctx context.Context, f *advice.Figures, latest *s
 	if s.Young, err = t.firstYoung(ctx, s.Earliest, s.Latest, f.Now.Add(-t.options.Retention.Time)); err != nil {
 		return err
 	}
-	if !f.PrimaryKey || !t.options.WriteOnly {
+	behind := func(b advice.BucketFigures) bool { return b.Runs > t.options.Compaction.Trigger }
+	if !f.PrimaryKey || !t.options.WriteOnly || !slices.ContainsFunc(f.Buckets, behind) {
 		return nil
 	}
 	most := max(recentSnapshots, t.options.Compaction.Trigger+1)

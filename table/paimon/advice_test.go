@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/internal/env"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
@@ -155,5 +157,38 @@ func TestAdviceOnCommits(t *testing.T) {
 	found, err := f.later(fs, name, time.Hour).Advise(f.ctx)
 	if len(found) != 1 || !errors.Is(err, tarnerr.Corrupt) {
 		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// TestAdviceCosts: however long the history is, and without a look at a data file.
+func TestAdviceCosts(t *testing.T) {
+	f := newFixture(t)
+	fs := f.create(with(keySpec(), "bucket", "1", "write-only", "true"))
+	tbl := f.open(fs)
+	for i := range 60 {
+		f.mustWrite(tbl, ids("mon", "a", i))
+	}
+	if err := tbl.ResetConsumer(f.ctx, "mailer", 30); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	snapshots, data := 0, 0
+	counting := faultio.New(fs, faultio.PlanFunc(func(call faultio.Call) faultio.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case call.Method == "open" && strings.Contains(call.Path, "/snapshot/snapshot-"):
+			snapshots++
+		case strings.Contains(call.Path, "/bucket-"):
+			data++
+		}
+		return faultio.Fault{}
+	}))
+	if got := f.advised(f.later(counting, name, time.Hour)); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
+	// 20 of the latest, 6 to find the age, the earliest, the consumer's.
+	if snapshots > 28 || data > 0 {
+		t.Errorf("%d snapshots were read, %d requests were for data files", snapshots, data)
 	}
 }
