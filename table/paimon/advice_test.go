@@ -12,6 +12,7 @@ import (
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/golden"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/table/paimon"
@@ -190,5 +191,52 @@ func TestAdviceCosts(t *testing.T) {
 	// 20 of the latest, 6 to find the age, the earliest, the consumer's.
 	if snapshots > 28 || data > 0 {
 		t.Errorf("%d snapshots were read, %d requests were for data files", snapshots, data)
+	}
+}
+
+// TestAdviceOnGoldenTables: tables of every writer can be judged; a minute after their
+// last commit little is amiss with them, and only where it is so.
+func TestAdviceOnGoldenTables(t *testing.T) {
+	f := newFixture(t)
+	set := golden.Open(t)
+	judged, amiss := 0, []string{}
+	for _, n := range set.Names() {
+		g := set.Table(t, n)
+		open := func(clock env.Env) (table.Table, error) {
+			c := f.components(g.FileIO)
+			c.Env = clock
+			return paimon.Open(f.ctx, c, name, g.Path())
+		}
+		tbl, err := open(env.Real())
+		if errors.Is(err, tarnerr.Unsupported) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		if latest, err := tbl.Snapshot(f.ctx, 0); err == nil {
+			now = time.UnixMilli(latest.TimeMillis).Add(time.Minute)
+		}
+		if tbl, err = open(env.Seeded(1, now)); err != nil {
+			t.Fatal(err)
+		}
+		found, err := tbl.Advise(f.ctx)
+		if err != nil {
+			t.Errorf("%s: %v", n, err)
+		}
+		judged++
+		for _, a := range found {
+			amiss = append(amiss, fmt.Sprintf("%s: %s %s %s %d > %d", n, a.Severity, a.Rule, a.Where, a.Figure, a.Limit))
+		}
+	}
+	want := []string{
+		"append-unaware-0.8.2: note small-files table 6 > 5", "append-unaware-1.0.1: note small-files table 6 > 5",
+		"consumers: note changelog-none changelog-producer 2 > 0",
+		"lsm-level0-only: warn sorted-runs bucket 0 9 > 5", "lsm-level0-only: warn no-compactor write-only 9 > 5",
+		"lsm-levels: note sorted-runs bucket 0 5 > 4", "manifest-merge: note small-files p=0 7 > 5",
+	}
+	if judged < 150 || !slices.Equal(amiss, want) {
+		t.Errorf("of %d tables: %q", judged, amiss)
 	}
 }
