@@ -44,7 +44,7 @@ func Of(f *Figures) []Advice {
 		openCommits, sortedRuns, noCompactor, smallFiles,
 		largeBuckets, smallBuckets, skewedBuckets,
 		changelogWaits, changelogMissing, changelogRetention,
-		retentionOrder, expiryBehind, consumersHold, consumersLost, manySnapshots,
+		retentionOrder, expiryBehind, consumersHold, consumersLost, manySnapshots, endlessTags,
 		smallManifests, deadEntries,
 	} {
 		out = append(out, rule(f)...)

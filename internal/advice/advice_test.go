@@ -71,7 +71,7 @@ func (w *words) parse(text string) time.Duration {
 }
 
 // figures reads what a table is like: lines `table …`, `option …`,
-// `bucket …`, `snapshots …`, `consumer …`, `pending …`, `manifests …`.
+// `bucket …`, `snapshots …`, `consumer …`, `pending …`, `manifests …`, `tags …`.
 func figures(t *testing.T, input string) *Figures {
 	f := &Figures{Table: "db.t", PrimaryKey: true, Now: now}
 	options := map[string]string{}
@@ -109,6 +109,8 @@ func figures(t *testing.T, input string) *Figures {
 			f.Consumers = append(f.Consumers, ConsumerFigures{ID: w.bare[0], Next: w.int("next"), NextTime: w.ago("made")})
 		case "pending":
 			f.Pending = append(f.Pending, PendingFigures{User: w.bare[0], Identifier: w.bare[1], Base: w.int("base"), Begun: w.ago("begun")})
+		case "tags":
+			f.EndlessTags = int(w.int("endless"))
 		case "manifests":
 			f.Manifests = ManifestFigures{Count: int(w.int("count")), Small: int(w.int("small")), Entries: w.int("entries"), Files: w.int("files")}
 		default:
@@ -145,7 +147,7 @@ func TestAdvice(t *testing.T) {
 			return b.String()
 		})
 	})
-	if len(rules) != 17 {
+	if len(rules) != 18 {
 		t.Errorf("%d rules give advice in testdata: %v", len(rules), rules)
 	}
 }

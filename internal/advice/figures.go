@@ -19,6 +19,9 @@ type Figures struct {
 	Consumers []ConsumerFigures
 	Pending   []PendingFigures
 	Manifests ManifestFigures
+	// EndlessTags is how many tags there are where they are made by themselves and
+	// nothing says when they go; 0 elsewhere.
+	EndlessTags int
 }
 
 // BucketFigures are those of one bucket of a partition.

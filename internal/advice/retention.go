@@ -10,6 +10,9 @@ const (
 	late = 24 * time.Hour
 	// many is how many snapshots are many.
 	many = 1000
+	// manyTags is how many tags are many: a quarter of daily ones, as Paimon's
+	// documentation keeps them. Source: maintenance/manage-tags.
+	manyTags = 90
 )
 
 // retentionOrder finds bounds of retention that exclude each other.
@@ -127,6 +130,19 @@ func manySnapshots(f *Figures) []Advice {
 		Figure: n, Limit: many, Unit: "snapshots",
 		Text:   "Retention keeps so many snapshots, with every file that any of them has, and what looks through the history reads them one by one. Commit less often, or keep fewer.",
 		Remedy: f.set("snapshot.num-retained.max", max(many, f.Options.Retention.Min)),
+	}}
+}
+
+// endlessTags finds tags that are made by themselves and never go.
+func endlessTags(f *Figures) []Advice {
+	if f.EndlessTags <= manyTags {
+		return nil
+	}
+	return []Advice{{
+		Subject: Retention, Severity: Note, Rule: "endless-tags", Where: "tag.automatic-creation",
+		Figure: int64(f.EndlessTags), Limit: manyTags, Unit: "tags",
+		Text:   "Tags are made by themselves, each keeps all files of its snapshot, and neither tag.num-retained-max nor tag.default-time-retained lets one go.",
+		Remedy: f.set("tag.num-retained-max", manyTags),
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tarnlake/tarn/internal/advice"
@@ -13,6 +14,7 @@ import (
 	"github.com/tarnlake/tarn/internal/layout"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -66,6 +68,9 @@ func (t *Table) figures(ctx context.Context) (*advice.Figures, error) {
 		if err := t.historyFigures(ctx, f, latest); err != nil {
 			return nil, err
 		}
+	}
+	if err := t.tagFigures(ctx, f); err != nil {
+		return nil, err
 	}
 	return f, t.consumerFigures(ctx, f)
 }
@@ -240,6 +245,21 @@ func (t *Table) firstYoung(ctx context.Context, earliest, latest int64, at time.
 		return snap != nil && snap.TimeMillis >= at.UnixMilli()
 	})
 	return earliest + int64(n), failed
+}
+
+// tagFigures counts tags where nothing says when they go.
+func (t *Table) tagFigures(ctx context.Context, f *advice.Figures) error {
+	set := func(key string) bool {
+		k, _ := option.Lookup(key)
+		value, set := k.Get(t.schema.Options)
+		return set && !strings.EqualFold(value, k.Default)
+	}
+	if !set("tag.automatic-creation") || set("tag.num-retained-max") || set("tag.default-time-retained") {
+		return nil
+	}
+	tags, err := t.snapshots.Tags().All(ctx)
+	f.EndlessTags = len(tags)
+	return err
 }
 
 // consumerFigures looks at the consumers and the snapshots that they read next.

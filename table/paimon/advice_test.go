@@ -161,6 +161,39 @@ func TestAdviceOnCommits(t *testing.T) {
 	}
 }
 
+// TestAdviceOnTags: those that come by themselves, unless an option lets them go.
+func TestAdviceOnTags(t *testing.T) {
+	for _, c := range []struct {
+		options []string
+		want    int
+	}{
+		{nil, 0}, {[]string{"tag.automatic-creation", "none"}, 0},
+		{[]string{"tag.automatic-creation", "process-time"}, 1},
+		{[]string{"tag.automatic-creation", "watermark", "tag.num-retained-max", "90"}, 0},
+		{[]string{"tag.automatic-creation", "process-time", "tag.default-time-retained", "7 d"}, 0},
+	} {
+		f := newFixture(t)
+		fs := f.create(appendSpec())
+		f.mustWrite(f.open(fs), ids("mon", "a", 1))
+		snap, _ := fs.Get(dir + "/snapshot/snapshot-1")
+		for i := range 91 {
+			fs.Put(fmt.Sprintf("%s/tag/tag-%d", dir, i), snap)
+		}
+		var changes []schema.Change
+		for i := 0; i < len(c.options); i += 2 {
+			changes = append(changes, schema.SetOption{Key: c.options[i], Value: c.options[i+1]})
+		}
+		if changes != nil {
+			if _, err := schema.NewStore(fs, dir, env.Real()).Alter(f.ctx, changes...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := f.advised(f.later(fs, name, time.Minute)); len(got) != c.want || c.want > 0 && got[0] != "note endless-tags tag.automatic-creation: 91 > 90 tags" {
+			t.Errorf("%v: %q", c.options, got)
+		}
+	}
+}
+
 // TestAdviceCosts: however long the history is, and without a look at a data file.
 func TestAdviceCosts(t *testing.T) {
 	f := newFixture(t)
@@ -238,5 +271,55 @@ func TestAdviceOnGoldenTables(t *testing.T) {
 	}
 	if judged < 150 || !slices.Equal(amiss, want) {
 		t.Errorf("of %d tables: %q", judged, amiss)
+	}
+}
+
+// TestAdviceCountsWhatExpires: as many snapshots as an expiry would take, whatever
+// holds others.
+func TestAdviceCountsWhatExpires(t *testing.T) {
+	told := 0
+	for _, low := range []string{"1", "9"} {
+		for _, high := range []string{"9", "12", "100"} {
+			for _, age := range []string{"10 ms", "100 ms", "1 h"} {
+				for _, next := range []int64{0, 3, 14} {
+					f := newFixture(t)
+					fs := f.create(with(appendSpec(), "snapshot.num-retained.min", low, "snapshot.num-retained.max", high,
+						"snapshot.time-retained", age, "snapshot.expire.limit", "1"))
+					tbl := f.open(fs)
+					for i := range 14 {
+						f.mustWrite(tbl, ids("mon", "a", i))
+					}
+					last, err := tbl.Snapshot(f.ctx, 0)
+					if err == nil && next > 0 {
+						err = tbl.ResetConsumer(f.ctx, "mailer", next)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					later := f.later(fs, name, time.UnixMilli(last.TimeMillis).Sub(time.UnixMilli(1_700_000_000_000)))
+					report, err := later.Expire(f.ctx, table.ExpireOptions{DryRun: true, Options: map[string]string{"snapshot.expire.limit": "100"}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					found, err := later.Advise(f.ctx)
+					if err != nil {
+						t.Fatal(err)
+					}
+					n := 0
+					for _, a := range found {
+						if a.Rule == "expiry-behind" {
+							n = int(a.Figure)
+							told++
+						}
+					}
+					if want := len(report.Snapshots); n != want && (want > 1 || n > 0) {
+						t.Errorf("min %s, max %s, age %s, consumer at %d: advice tells of %d, expiry of %v", low, high, age, next, n, report.Snapshots)
+					}
+				}
+			}
+		}
+	}
+	if told < 20 {
+		t.Errorf("only %d told", told)
 	}
 }
