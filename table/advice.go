@@ -11,7 +11,7 @@ type Advice struct {
 	// about; of several the worst.
 	Where  string `json:"where"`
 	Figure int64  `json:"figure"`
-	Limit  int64  `json:"limit"`  // Figure is above it; of buckets that are small, below
+	Limit  int64  `json:"limit"`  // Figure is above it, or has reached it; of buckets that are small, below
 	Unit   string `json:"unit"`   // of Figure and Limit: bytes, seconds, percent, or what is counted
 	Text   string `json:"text"`   // what is the matter, in sentences
 	Remedy string `json:"remedy"` // a command line that can be run as it stands

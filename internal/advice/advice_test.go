@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -149,6 +150,15 @@ func TestAdvice(t *testing.T) {
 	})
 	if len(rules) != 18 {
 		t.Errorf("%d rules give advice in testdata: %v", len(rules), rules)
+	}
+	doc, err := os.ReadFile("../../docs/upkeep.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rule := range rules {
+		if !strings.Contains(string(doc), "\n| `"+rule+"` | ") {
+			t.Errorf("docs/upkeep.md does not list %s", rule)
+		}
 	}
 }
 

@@ -92,7 +92,8 @@ func smallFiles(f *Figures) []Advice {
 	}
 	return []Advice{{
 		Subject: Compaction, Severity: severe(int64(files), fewFiles*least), Rule: "small-files", Where: place,
-		Figure: int64(worst.Joinable), Limit: least, Unit: "files",
+		// Fewer that come to twice the target size are worth it as well.
+		Figure: int64(worst.Joinable), Limit: min(least, int64(worst.Joinable)), Unit: "files",
 		Text:   "So many small files are worth joining by the table's options (compaction.min.file-num, target-file-size): each costs a read of the storage and a place in every plan." + others(n, noun),
 		Remedy: command(words...),
 	}}

@@ -3,5 +3,5 @@
 //
 // Floor F3. Package table/paimon gathers the figures, from metadata alone; the
 // limits are the table's own options, Paimon's recommendations, or constants that
-// docs/maintenance.md lists.
+// docs/upkeep.md lists.
 package advice
