@@ -98,6 +98,17 @@ func (j *Judge) Commit(ctx context.Context, c Commit) (int64, error) {
 	return reply.Snapshot, err
 }
 
+// Expire expires consumers, snapshots and changelogs as a commit does, with options
+// besides those of the table.
+func (j *Judge) Expire(ctx context.Context, warehouse, table string, options map[string]string) error {
+	request := struct {
+		command
+		Table   string            `json:"table"`
+		Options map[string]string `json:"options"`
+	}{command{"expire", warehouse}, table, options}
+	return j.ask(ctx, "expire", request, nil)
+}
+
 // TreeStep adds a file to a bucket of the judge's Compactions, or compacts it.
 type TreeStep struct {
 	Add  *TreeFile `json:"add,omitempty"`

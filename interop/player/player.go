@@ -49,11 +49,12 @@ var operations = map[string]struct {
 	"drop_table":   {(*player).drop, nil},
 	"write": {(*player).write, []string{
 		"rows", "mode", "user", "commit_id", "compact", "wait_compaction", "watermark", "properties", "options", "keep_writer", "overwrite", "abort"}},
-	"drop_partition": {(*player).dropPartitions, []string{"partitions"}},
-	"truncate":       {(*player).truncate, nil},
-	"consumer":       {(*player).consumer, []string{"id", "next_snapshot"}},
-	"compact":        {(*player).compact, []string{"full", "bucket", "user", "commit_id", "options"}},
-	"expect":         {(*player).expect, []string{"rows", "filter", "project", "snapshot", "judge"}},
+	"drop_partition":   {(*player).dropPartitions, []string{"partitions"}},
+	"truncate":         {(*player).truncate, nil},
+	"consumer":         {(*player).consumer, []string{"id", "next_snapshot"}},
+	"compact":          {(*player).compact, []string{"full", "bucket", "user", "commit_id", "options"}},
+	"expire_snapshots": {(*player).expire, []string{"retain_max", "retain_min", "changelog_retain_max", "changelog_retain_min"}},
+	"expect":           {(*player).expect, []string{"rows", "filter", "project", "snapshot", "judge"}},
 	// The judge's tables need time between commits for time travel by time; here
 	// nothing depends on it.
 	"sleep_ms": {(*player).sleep, []string{"ms"}},

@@ -66,6 +66,7 @@ final class Requests {
                 case "scenario" -> reply.put("ops", scenario(warehouse, request));
                 case "prepare" -> reply.set("messages", Json.array(Wire.prepare(warehouse, request)));
                 case "commit" -> reply.put("snapshot", Wire.commit(warehouse, request));
+                case "expire" -> new Upkeep(warehouse).expire(Json.need(request, "table"), Json.map(request.path("options")));
                 default -> throw new IllegalArgumentException("unknown cmd " + cmd);
             }
         }

@@ -2,6 +2,7 @@ package org.tarnlake.judge;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.time.Duration;
+import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -15,6 +16,7 @@ import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.TableCommitImpl;
 import org.apache.paimon.types.DataField;
 
 /** Operations on a table's history and partitions, and on what lies beside its data. */
@@ -55,6 +57,21 @@ final class Upkeep {
                     .changelogTimeRetain(Duration.ofDays(365));
         }
         warehouse.table(table).newExpireSnapshots().config(config.build()).expire();
+    }
+
+    /**
+     * Expires consumers, snapshots and changelogs as a commit does, with options besides the
+     * table's.
+     */
+    void expire(String table, Map<String, String> options) throws Exception {
+        FileStoreTable t = warehouse.store(table).copy(options);
+        Duration unread = t.coreOptions().consumerExpireTime();
+        if (unread != null) {
+            t.consumerManager().expire(LocalDateTime.now().minus(unread));
+        }
+        try (TableCommitImpl c = t.newCommit("expiry")) {
+            c.expireSnapshots();
+        }
     }
 
     void createTag(String table, String tag, Long snapshot) throws Exception {

@@ -21,6 +21,7 @@
  *   <li>{@code prepare}: table, rows, user, commit_id, options → messages: what a writer hands to a
  *       committer, in the bytes of Java's serializer, base64.
  *   <li>{@code commit}: table, user, commit_id, messages → snapshot, the latest id after it.
+ *   <li>{@code expire}: table, options: what a commit to the table expires.
  *   <li>{@code plan}: as read → splits, in the bytes of Java's serializer, base64.
  *   <li>{@code read} with splits: reads these instead of planning.
  *   <li>{@code trees}: options, steps (add: a file; full) → compactions: what Java's compaction of a
