@@ -41,18 +41,14 @@ func (s *Sums) Add(rec arrow.RecordBatch) error {
 			s.amount.Add(&s.amount, new(big.Int).SetUint64(sum))
 		case *array.Int32:
 			if f.Name == "qty" {
-				for _, v := range c.Int32Values() {
-					s.qty += int64(v)
-				}
+				s.qty += sum(c.Int32Values())
 			}
 		case *array.Float64:
 			s.addPrice(c)
 		case *array.Timestamp:
 			add(&s.ts, c.TimestampValues())
 		case *array.Date32:
-			for _, v := range c.Date32Values() {
-				s.day += int64(v)
-			}
+			s.day += sum(c.Date32Values())
 		case *array.Boolean:
 			d := c.Data()
 			s.flag += int64(bitutil.CountSetBits(d.Buffers()[1].Bytes(), d.Offset(), d.Len()))
@@ -64,14 +60,22 @@ func (s *Sums) Add(rec arrow.RecordBatch) error {
 	return nil
 }
 
-// add sums a batch's values in 64 bits: batches are too short to overflow them.
-func add[T ~int64](to *big.Int, values []T) {
-	var sum int64
-	for _, v := range values {
-		sum += int64(v)
+// sum sums a batch's values in 64 bits: batches are too short to overflow them. Two
+// sums, as one would have each value wait for the one before it.
+func sum[T ~int32 | ~int64](values []T) int64 {
+	var even, odd int64
+	for len(values) >= 2 {
+		even += int64(values[0])
+		odd += int64(values[1])
+		values = values[2:]
 	}
-	to.Add(to, big.NewInt(sum))
+	for _, v := range values {
+		even += int64(v)
+	}
+	return even + odd
 }
+
+func add[T ~int64](to *big.Int, values []T) { to.Add(to, big.NewInt(sum(values))) }
 
 func (s *Sums) addText(column string, c *array.String) {
 	text := c.ValueBytes()
@@ -79,32 +83,38 @@ func (s *Sums) addText(column string, c *array.String) {
 	from := offsets[0]
 	switch column {
 	case "status":
+		var sum int64
 		for _, at := range offsets[:c.Len()] {
-			v := text[at-from:]
-			s.status += int64(v[7]-'0')*10 + int64(v[8]-'0')
+			v := text[at-from:][7:9]
+			sum += int64(v[0]-'0')*10 + int64(v[1]-'0')
 		}
+		s.status += sum
 	case "note":
+		var sum int64
 		for _, at := range offsets[:c.Len()] {
-			s.note += int64(text[at-from])
+			sum += int64(text[at-from])
 		}
+		s.note += sum
 	}
 }
 
 func (s *Sums) addPrice(c *array.Float64) {
 	values := c.Float64Values()
+	sum := s.price
 	if c.NullN() == 0 {
 		for _, v := range values {
-			s.price += v
+			sum += v
 		}
-		return
-	}
-	s.no += int64(c.NullN())
-	bits, off := c.NullBitmapBytes(), c.Data().Offset()
-	for i, v := range values {
-		if bitutil.BitIsSet(bits, off+i) {
-			s.price += v
+	} else {
+		s.no += int64(c.NullN())
+		bits, off := c.NullBitmapBytes(), c.Data().Offset()
+		for i, v := range values {
+			if bitutil.BitIsSet(bits, off+i) {
+				sum += v
+			}
 		}
 	}
+	s.price = sum
 }
 
 // Merge adds the sums of other rows.
