@@ -5,5 +5,5 @@
 // alone; draft.go and plan.go find the files that may go with them, reach.go takes
 // out what others still need; record.go keeps the plan on disk until it is carried out
 // (carry.go), and the record of each run after it; delete.go is the one file that
-// deletes. See docs/maintenance.md.
+// deletes. See docs/upkeep.md.
 package maintain
