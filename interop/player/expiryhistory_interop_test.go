@@ -25,7 +25,6 @@ type past struct {
 	warehouse string
 	keyed     bool
 	parts     int // partition columns, of p and h
-	javaOnly  bool
 	options   map[string]string
 	commits   int64             // identifiers given
 	decoupled int               // of eight times, how often changelogs outlive their snapshots
@@ -146,7 +145,7 @@ func (p *past) some(n int) {
 // happen does something to the table. Tags, statistics and the like are Java's.
 func (p *past) happen() {
 	p.Helper()
-	java := p.javaOnly || p.IntN(4) == 0
+	java := p.IntN(4) == 0
 	user := map[bool]string{true: "java", false: "tarn"}[java]
 	p.commits++
 	latest := p.latest()
@@ -157,7 +156,7 @@ func (p *past) happen() {
 	}
 	switch {
 	case what < 2 && p.options["bucket-key"] == "":
-		if !p.keyed && !p.javaOnly { // Java cannot compact a table that is empty
+		if !p.keyed { // Java cannot compact a table that is empty
 			java, user = false, "tarn"
 		}
 		op = map[string]any{"op": "compact", "user": "c-" + user, "commit_id": p.commits, "full": p.IntN(2) == 0 || !p.keyed}
@@ -177,7 +176,8 @@ func (p *past) happen() {
 		java = true
 		ids := snapshotIDs(p.T, p.warehouse)
 		op = map[string]any{"op": "create_tag", "tag": fmt.Sprint("t", p.commits), "snapshot": ids[p.IntN(len(ids))]}
-	case what == 10:
+	case what == 10 && (p.options["changelog-producer"] != "" || len(changelogIDs(p.T, p.warehouse)) == 0):
+		// With a tag Java deletes lists that a changelog of its snapshot still needs.
 		if tags := tagNames(p.T, p.warehouse); len(tags) > 0 {
 			java = true
 			op = map[string]any{"op": "delete_tag", "tag": tags[p.IntN(len(tags))]}
