@@ -9,6 +9,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/split"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -58,4 +59,39 @@ type reader struct{ batch.Reader }
 func (r reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	rec, err := r.Reader.Next(ctx)
 	return rec, wayOut(err)
+}
+
+// scanReader tells files that are gone since their snapshot has expired from lost ones.
+type scanReader struct {
+	batch.Reader
+	of       *Table
+	snapshot int64 // the oldest that is read, 0 = none
+}
+
+func (r scanReader) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	rec, err := r.Reader.Next(ctx)
+	return rec, wayOut(r.of.sinceExpired(ctx, r.snapshot, err))
+}
+
+// sinceExpired is Expired for a file that is not found because the snapshot that needed
+// it has gone meanwhile; any other error is itself.
+func (t *Table) sinceExpired(ctx context.Context, id int64, err error) error {
+	if err == nil || id == 0 || tarnerr.KindOf(err) != tarnerr.NotFound {
+		return err
+	}
+	if _, gone := t.snapshots.Get(ctx, id); tarnerr.KindOf(gone) != tarnerr.Expired {
+		return err
+	}
+	return tarnerr.Wrap(tarnerr.Expired, "reading snapshot", err, "snapshot", id).
+		WithHint("It expired while it was read: begin again, or keep snapshots longer (snapshot.time-retained, a consumer, a tag).")
+}
+
+// oldest is the oldest snapshot of splits, 0 when there are none.
+func oldest(splits []*split.Split) (id int64) {
+	for _, s := range splits {
+		if id == 0 || s.SnapshotID < id {
+			id = s.SnapshotID
+		}
+	}
+	return id
 }

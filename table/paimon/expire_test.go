@@ -188,3 +188,21 @@ func TestExpireRefuses(t *testing.T) {
 		t.Errorf("an empty table: %+v", r)
 	}
 }
+
+// A snapshot that expires while it is read is not a lost file.
+func TestSnapshotExpiresUnderAReader(t *testing.T) {
+	f := newFixture(t)
+	fs := f.history()
+	tbl := f.open(fs)
+	p, err := tbl.Plan(f.ctx, table.Scan{SnapshotID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mustExpire(fs, expireAll())
+	r, err := tbl.Read(f.ctx, table.Scan{}, p.Splits...)
+	if err == nil {
+		defer r.Close()
+		_, err = r.Next(f.ctx)
+	}
+	wantKind(t, err, tarnerr.Expired, "begin again")
+}

@@ -190,8 +190,9 @@ func (v *view) read(ctx context.Context, scan table.Scan, splits []*split.Split)
 	}, read.Request{
 		Columns: scan.Columns, Where: v.where, Limit: scan.Limit, Kind: scan.Kind, Workers: workers,
 	}, splits)
+	id := oldest(splits)
 	if err != nil {
-		return nil, trace("opening reader", err, v.name)
+		return nil, trace("opening reader", v.sinceExpired(ctx, id, err), v.name)
 	}
-	return reader{r}, nil
+	return scanReader{r, v.Table, id}, nil
 }
