@@ -19,18 +19,7 @@ func TestCompactIsStopped(t *testing.T) {
 	fs := mem.New(mem.Posix)
 	run := func(ctx context.Context, fio fileio.FileIO, stdin string, args ...string) (string, error) {
 		var out bytes.Buffer
-		rt, err := tarn.NewRuntime(tarn.Config{Workers: 1, Components: tarn.Components{FileIO: fio}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := &app{in: strings.NewReader(stdin), out: &out, errOut: &out, rt: rt}
-		if a.cat, err = rt.Open(ctx, "/w"); err != nil {
-			t.Fatal(err)
-		}
-		defer a.close()
-		cmd := a.root()
-		cmd.SetArgs(args)
-		err = cmd.ExecuteContext(ctx)
+		err := command(t, ctx, tarn.Config{Workers: 1, Components: tarn.Components{FileIO: fio}}, &out, &out, stdin, args...)
 		return out.String(), err
 	}
 	must := func(stdin string, args ...string) string {

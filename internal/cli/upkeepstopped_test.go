@@ -39,19 +39,9 @@ func (h *jobHome) grow(name string) {
 }
 
 func (h *jobHome) run(ctx context.Context, fio fileio.FileIO, stdin string, args ...string) (out, errOut string, err error) {
+	h.Helper()
 	var o, e bytes.Buffer
-	rt, err := tarn.NewRuntime(tarn.Config{Workers: 1, Components: tarn.Components{FileIO: fio}})
-	if err != nil {
-		h.Fatal(err)
-	}
-	a := &app{in: strings.NewReader(stdin), out: &o, errOut: &e, rt: rt}
-	if a.cat, err = rt.Open(ctx, "/w"); err != nil {
-		h.Fatal(err)
-	}
-	defer a.close()
-	cmd := a.root()
-	cmd.SetArgs(args)
-	err = cmd.ExecuteContext(ctx)
+	err = command(h.T, ctx, tarn.Config{Workers: 1, Components: tarn.Components{FileIO: fio}}, &o, &e, stdin, args...)
 	return o.String(), e.String(), err
 }
 
