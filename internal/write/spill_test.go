@@ -325,11 +325,17 @@ func TestWhoGivesWayFirst(t *testing.T) {
 	}
 }
 
-// An append table with many partitions writes one file of each, however often its
-// buffer was full.
+// A table with many partitions writes one file of each bucket, however often its
+// buffer was full, with keys and without.
 func TestSpillAvoidsSmallFiles(t *testing.T) {
-	files := func(options map[string]string) int {
-		f := newFixture(t, spillTable(false, options))
+	for _, keyed := range []bool{false, true} {
+		t.Run(fmt.Sprint("keyed=", keyed), func(t *testing.T) { spillAvoidsSmallFiles(t, keyed) })
+	}
+}
+
+func spillAvoidsSmallFiles(t *testing.T, keyed bool) {
+	write := func(options map[string]string) (files, buckets int) {
+		f := newFixture(t, spillTable(keyed, options))
 		defer f.alloc.AssertSize(t, 0)
 		f.spillTo(96 << 10)
 		w := f.writer()
@@ -339,7 +345,7 @@ func TestSpillAvoidsSmallFiles(t *testing.T) {
 			for p := range int64(3 * maxOpen) {
 				rows = append(rows, spillRow{p: p, k: i, v: "value"})
 			}
-			rec := f.spillBatch(false, rows)
+			rec := f.spillBatch(keyed, rows)
 			err := w.Write(context.Background(), rec)
 			rec.Release()
 			if err != nil {
@@ -350,17 +356,16 @@ func TestSpillAvoidsSmallFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := 0
 		for _, m := range messages {
-			n += len(m.NewFiles)
+			files += len(m.NewFiles)
 		}
-		return n
+		return files, len(messages)
 	}
-	if n := files(nil); n != 3*maxOpen {
-		t.Errorf("%d files of %d partitions", n, 3*maxOpen)
+	if files, buckets := write(nil); files != buckets || buckets < 3*maxOpen || !keyed && buckets > 3*maxOpen {
+		t.Errorf("%d files of %d buckets in %d partitions", files, buckets, 3*maxOpen)
 	}
-	if n := files(map[string]string{"write-buffer-spillable": "false"}); n <= 3*maxOpen {
-		t.Errorf("%d files without spilling: the test does not fill the buffer", n)
+	if files, buckets := write(map[string]string{"write-buffer-spillable": "false"}); files <= buckets {
+		t.Errorf("%d files of %d buckets without spilling: the test does not fill the buffer", files, buckets)
 	}
 }
 

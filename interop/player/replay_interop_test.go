@@ -25,7 +25,7 @@ func TestGoldenReplaysReadAlike(t *testing.T) {
 	skip := refused(t)
 	names := slices.DeleteFunc(set.Names(), func(name string) bool { return skip[name] != "" })
 	unread := readUnread(t, names)
-	merged := set.Match(t, "agg-*", "cl-*", "first-row*", "lsm-*", "pu-*", "fmt-avro-*", "fmt-pk-avro", "pk-thin-mode", "py-pk-partial-update", "evo-pk", "evo-columns-avro-*")
+	merged := set.Match(t, "agg-*", "cl-*", "first-row*", "lsm-*", "pu-*", "fmt-avro-*", "fmt-pk-avro", "pk-thin-mode", "py-pk-partial-update", "evo-pk", "evo-columns-avro-*", "consumers")
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
