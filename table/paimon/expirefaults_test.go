@@ -65,22 +65,45 @@ func TestEveryCallOfExpiryFails(t *testing.T) {
 			base := newFixture(t)
 			fs := base.scene(options...)
 			want := base.undisturbed(fs)
-			faultio.Sweep(t, []faultio.When{faultio.Before, faultio.After}, func(t *testing.T, plan faultio.Plan) int {
+			trouble := func(n int, when faultio.When) {
 				f := newFixture(t)
 				storage := fs.Clone()
 				faulty := faultio.New(storage, nil)
 				tbl := f.open(faulty)
-				opened := faulty.Count()
-				faulty.SetPlan(faultio.PlanFunc(func(c faultio.Call) faultio.Fault {
-					c.N -= opened
-					return plan.Decide(c)
-				}))
+				faulty.SetPlan(faultio.FailCall(n, when, 0))
 				_, err := tbl.Expire(f.ctx, expireAll())
+				if faulty.Injected() == 0 {
+					t.Errorf("call %d did not come", n)
+				}
 				f.afterTrouble(storage, want, err)
-				return faulty.Count() - opened
-			})
+			}
+			for _, c := range expiryCalls(base, fs) {
+				if c.Method == "read" { // no other than that of the file that was opened
+					continue
+				}
+				trouble(c.N, faultio.Before)
+				if c.Changes() {
+					trouble(c.N, faultio.After)
+				}
+				if t.Failed() {
+					t.Fatalf("at %s %s", c.Method, c.Path)
+				}
+			}
 		})
 	}
+}
+
+// expiryCalls are the storage calls of an expiry, numbered from the opening of the
+// table on, when nothing fails.
+func expiryCalls(f *fixture, fs *mem.FS) []faultio.Call {
+	f.Helper()
+	faulty := faultio.New(fs.Clone(), nil)
+	tbl := f.open(faulty)
+	opened := faulty.Count()
+	if _, err := tbl.Expire(f.ctx, expireAll()); err != nil {
+		f.Fatal(err)
+	}
+	return faulty.Calls()[opened:]
 }
 
 // undisturbed is what a table looks like after an expiry, with its rows as before.
@@ -196,26 +219,23 @@ func TestExpiryCrashesAtEveryCall(t *testing.T) {
 	base := newFixture(t)
 	fs := base.scene("changelog-producer", "input", "changelog.num-retained.max", "3", "changelog.num-retained.min", "3")
 	want := base.undisturbed(fs)
-	n, plans, step := 1, 0, 1
-	if raceDetector {
-		step = 7
-	}
-	for done := false; !done; n += step {
+	plans, crashes := 0, 0
+	for _, c := range expiryCalls(base, fs) {
+		if !c.Changes() { // a crash at it leaves what one after the last change does
+			continue
+		}
 		f := newFixture(t)
 		storage := fs.Clone()
-		faulty := faultio.New(storage, faultio.Crash(n, faultio.After))
-		tbl, err := f.tryOpen(faulty, name)
-		if err == nil {
-			_, err = tbl.Expire(f.ctx, expireAll())
-		}
-		done = faulty.Injected() == 0
+		faulty := faultio.New(storage, faultio.Crash(c.N, faultio.After))
+		_, err := f.open(faulty).Expire(f.ctx, expireAll())
 		if slices.ContainsFunc(storage.Paths(), func(p string) bool { return strings.HasSuffix(p, ".plan") }) {
 			plans++
 		}
+		crashes++
 		f.afterTrouble(storage, want, err)
 	}
-	if n < 100 || plans*step < 50 {
-		t.Errorf("%d calls, of which %d left a plan", n, plans)
+	if crashes < 25 || plans < 20 {
+		t.Errorf("%d calls, of which %d left a plan", crashes, plans)
 	}
 }
 
