@@ -39,6 +39,7 @@ func Run(t *testing.T, open Factory) {
 		{"ListIsSortedAndPaged", listPages},
 		{"ListDirs", listDirs},
 		{"MakeDir", makeDir},
+		{"RemoveEmptyDir", removeEmptyDir},
 		{"RenameFile", renameFile},
 		{"RenameDirectory", renameDirectory},
 		{"Names", names},

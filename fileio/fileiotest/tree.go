@@ -85,6 +85,35 @@ func makeDir(t *testing.T, f *fixture) {
 	f.wantFiles("db.db/sub/file")
 }
 
+func removeEmptyDir(t *testing.T, f *fixture) {
+	remove := func(dir string) bool {
+		t.Helper()
+		gone, err := fileio.RemoveEmptyDir(f.ctx, f.fio, f.path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return gone
+	}
+	f.put("p/b/file", "x")
+	for _, dir := range []string{"p", "p/b", "p/b/file", "p/none", "none/at/all"} {
+		if remove(dir) {
+			t.Errorf("%s is gone", dir)
+		}
+	}
+	f.wantFiles("p/b/file")
+	if err := f.fio.Delete(f.ctx, f.path("p/b/file")); err != nil {
+		t.Fatal(err)
+	}
+	if remove("p/b") { // elsewhere directories are parts of names
+		if remove("p/b") || !remove("p") {
+			t.Error("the inner one goes once, and then the outer one")
+		}
+		if got := f.files(f.root, fileio.ListOptions{Dirs: true}); len(got) != 0 {
+			t.Errorf("left are %v", got)
+		}
+	}
+}
+
 func renameFile(t *testing.T, f *fixture) {
 	f.put("a", "A")
 	f.put("b", "B")

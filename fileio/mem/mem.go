@@ -238,7 +238,7 @@ func (fs *FS) RemoveDir(ctx context.Context, dir string) (gone bool, err error) 
 	}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if _, there := fs.dirs[dir]; !there {
+	if _, there := fs.dirs[dir]; !there || fs.profile != Posix {
 		return false, nil
 	}
 	for p := range fs.files {
