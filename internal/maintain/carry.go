@@ -105,16 +105,17 @@ func (x *Expirer) stillSo(ctx context.Context, p *Plan) (there []bool, stays []*
 	default:
 		stays = append(stays, now)
 	}
-	there = make([]bool, len(p.Going))
-	for i, s := range p.Going {
-		now, err := get(ctx, s.ID)
+	there = make([]bool, 0, len(p.Going))
+	for now, err := range ahead(ctx, x.cfg.Workers, len(p.Going), func(ctx context.Context, i int) (*snapshot.Snapshot, error) {
+		return get(ctx, p.Going[i].ID)
+	}) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if now != nil && !same(now, s) {
+		if now != nil && !same(now, p.Going[len(there)]) {
 			return nil, nil, nil
 		}
-		there[i] = now != nil
+		there = append(there, now != nil)
 	}
 	return there, stays, nil
 }

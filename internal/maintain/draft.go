@@ -97,11 +97,13 @@ type drafting struct {
 	// gone are lists and manifests that a dry run has let go before.
 	gone map[string]bool
 	dirs map[string]string // of partitions, by their rows
+	// lists are those read before that are asked for once more.
+	lists map[string][]manifest.FileMeta
 }
 
-// readList reads a list of something that goes. One that is gone or damaged, as after
-// an expiry of Java's that was killed, has no manifests; ok is false then.
-func (g *drafting) readList(ctx context.Context, name string, size *int64) (metas []manifest.FileMeta, ok bool, err error) {
+// fetch reads a list of something that goes. One that is gone or damaged, as after an
+// expiry of Java's that was killed, has no manifests; ok is false then.
+func (g *drafting) fetch(ctx context.Context, name string, size *int64) (metas []manifest.FileMeta, ok bool, err error) {
 	if name == "" || g.gone[name] {
 		return nil, false, nil
 	}
@@ -112,6 +114,19 @@ func (g *drafting) readList(ctx context.Context, name string, size *int64) (meta
 	return metas, err == nil, err
 }
 
+// readList is fetch for a list that is asked for twice.
+func (g *drafting) readList(ctx context.Context, name string, size *int64) ([]manifest.FileMeta, bool, error) {
+	if metas, read := g.lists[name]; read {
+		delete(g.lists, name)
+		return metas, true, nil
+	}
+	metas, ok, err := g.fetch(ctx, name, size)
+	if ok {
+		g.lists[name] = metas
+	}
+	return metas, ok, err
+}
+
 // lost tells errors of files that are gone or damaged from those of the storage.
 func lost(err error) bool {
 	return err != nil && (tarnerr.KindOf(err) == tarnerr.NotFound || tarnerr.KindOf(err) == tarnerr.Corrupt)
@@ -120,11 +135,7 @@ func lost(err error) bool {
 // removed drafts the data files that a list removes. A file that it adds again has
 // only moved to another level. When a manifest cannot be read, nobody knows which,
 // and none is drafted.
-func (g *drafting) removed(ctx context.Context, name string, size *int64, spare func(*datafile.Meta) bool) error {
-	metas, ok, err := g.readList(ctx, name, size)
-	if err != nil || !ok {
-		return err
-	}
+func (g *drafting) removed(ctx context.Context, metas []manifest.FileMeta, spare func(*datafile.Meta) bool) error {
 	dead := map[key]DataFile{}
 	for entries, err := range g.cfg.Manifests.ReadManifests(ctx, metas, manifest.EntryFilter{WithoutStats: true}) {
 		if lost(err) {
@@ -211,12 +222,17 @@ func (g *drafting) dataFile(e *manifest.Entry, extra []string) (DataFile, error)
 
 // list drafts a list and its manifests.
 func (g *drafting) list(ctx context.Context, name string, size *int64) error {
-	if name == "" || g.gone[name] {
-		return nil
-	}
 	metas, ok, err := g.readList(ctx, name, size)
 	if err != nil {
 		return err
+	}
+	return g.listed(ctx, name, metas, ok)
+}
+
+// listed drafts a list that was read, or that is damaged.
+func (g *drafting) listed(ctx context.Context, name string, metas []manifest.FileMeta, ok bool) error {
+	if name == "" || g.gone[name] {
+		return nil
 	}
 	if !ok {
 		exists, err := fileio.Exists(ctx, g.cfg.FileIO, g.cfg.Place.ManifestFile(name))

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/tarnlake/tarn/fileio"
@@ -93,8 +90,13 @@ type runState struct {
 	report *Report
 	audit  Audit
 	closed []string // records of runs that are there
-	times  map[int64]int64
+	// seen are snapshots read so far, some of them: what is carried out is held against
+	// those that are there then.
+	seen map[int64]*snapshot.Snapshot
 }
+
+// mostSeen is how many snapshots a run keeps in memory.
+const mostSeen = 1000
 
 // Run expires what retention lets go. The report tells what was done, also with an
 // error; another run goes on from there.
@@ -104,7 +106,7 @@ func (x *Expirer) Run(ctx context.Context, req Request) (*Report, error) {
 		req.OlderThan = now.Add(-x.cfg.Retention.Time)
 	}
 	x.tell, x.files, x.filesDone = req.Progress, 0, 0
-	r := &runState{req: req, report: &Report{Snapshots: []int64{}}, times: map[int64]int64{}}
+	r := &runState{req: req, report: &Report{Snapshots: []int64{}}, seen: map[int64]*snapshot.Snapshot{}}
 	r.audit = Audit{Version: recordVersion, Run: Header{
 		ID: fmt.Sprintf("%013d-%s", now.UnixMilli(), x.cfg.Env.UUID()[:8]), By: req.By, Millis: now.UnixMilli(),
 		Options: req.Options, Before: req.OlderThan.UnixMilli(),
@@ -159,31 +161,28 @@ func (x *Expirer) resume(ctx context.Context, r *runState) error {
 		if r.req.DryRun {
 			continue
 		}
-		var p Plan
-		var a Audit
-		there, err := x.readRecord(ctx, x.planFile(id), &p, &p.Version)
+		p, err := x.readPlan(ctx, id)
 		if err != nil {
 			return tarnerr.Trace(op, err)
 		}
-		if !there { // finished by another run a moment ago
+		if p == nil { // finished by another run a moment ago
 			continue
 		}
-		if _, err := x.readRecord(ctx, x.auditFile(id), &a, &a.Version); err != nil {
+		p.Run.ID = id
+		a, err := x.readAudit(ctx, p.Run)
+		if err != nil {
 			return tarnerr.Trace(op, err)
 		}
 		if a.Rounds < p.Round {
-			if a.Version == 0 {
-				a = Audit{Version: recordVersion, Run: p.Run, Snapshots: []int64{}}
-			}
 			a.FinishedBy = r.audit.Run.ID
-			out, err := x.carry(ctx, &p, map[string]bool{})
+			out, err := x.carry(ctx, p, map[string]bool{})
 			if err != nil {
 				return tarnerr.Trace(op, err)
 			}
 			r.report.Deleted += out.Deleted
 			r.report.Failed += out.Failed
 			a.note(out, x.cfg.Env.Now())
-			if err := x.writeRecord(ctx, x.auditFile(id), &a); err != nil {
+			if err := x.writeRecord(ctx, x.auditFile(id), a); err != nil {
 				return tarnerr.Trace(op, err)
 			}
 		}
@@ -211,71 +210,6 @@ func (a *Audit) note(out *outcome, now time.Time) {
 	a.Undeleted = append(a.Undeleted, out.failed[:min(len(out.failed), max(0, mostUndeleted-len(a.Undeleted)))]...)
 }
 
-// consumers removes those that nobody has written for long.
-func (x *Expirer) consumers(ctx context.Context, r *runState) error {
-	if x.cfg.Consumers == 0 {
-		return nil
-	}
-	before := x.cfg.Env.Now().Add(-x.cfg.Consumers).UnixMilli()
-	old, err := x.cfg.Snapshots.Consumers().OlderThan(ctx, before)
-	if err != nil {
-		return err
-	}
-	for _, c := range old {
-		if !r.req.DryRun {
-			if gone, err := x.removeConsumer(ctx, c, before); err != nil || !gone {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		r.report.Consumers = append(r.report.Consumers, c)
-		r.audit.Consumers = append(r.audit.Consumers, c)
-	}
-	return nil
-}
-
-// holds are what keeps snapshots or changelogs from an id on, of those below end:
-// consumers, and commits of which nobody knows whether they landed.
-func (x *Expirer) holds(ctx context.Context, changelogs, free bool, end int64, without ...string) ([]Hold, error) {
-	var out []Hold
-	if changelogs || !free {
-		found, err := x.cfg.Snapshots.Consumers().All(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range found {
-			if c.Next < end && !slices.Contains(without, c.ID) {
-				out = append(out, Hold{By: ByConsumer, Name: c.ID, From: c.Next})
-			}
-		}
-	}
-	if changelogs {
-		return out, nil
-	}
-	for f, err := range x.cfg.Commits.All(ctx) {
-		switch {
-		case err != nil && (f.Path == "" || tarnerr.KindOf(err) != tarnerr.Corrupt && tarnerr.KindOf(err) != tarnerr.Unsupported):
-			return nil, err
-		case err != nil: // nobody knows upon what
-			out = append(out, Hold{By: ByCommit, Name: path.Base(f.Path)})
-		case f.Pending():
-			if from := f.SearchFrom(math.MaxInt64) + 1; from < end {
-				out = append(out, Hold{By: ByCommit, Name: commitName(&f.Record), From: from})
-			}
-		}
-	}
-	return out, nil
-}
-
-func commitName(r *commitlog.Record) string {
-	if r.Identifier == snapshot.BatchIdentifier {
-		return r.User
-	}
-	return r.User + " " + strconv.FormatInt(r.Identifier, 10)
-}
-
 // snapshots expires snapshots. It returns the oldest one that stays and, of a dry run,
 // the lists and manifests that would have gone.
 func (x *Expirer) snapshots(ctx context.Context, r *runState, latest int64) (stays *snapshot.Snapshot, gone map[string]bool, err error) {
@@ -287,7 +221,7 @@ func (x *Expirer) snapshots(ctx context.Context, r *runState, latest int64) (sta
 		Earliest: first, Latest: latest, Min: x.cfg.Retention.Min, Max: x.cfg.Retention.Max,
 		Most: x.cfg.Retention.Limit, Before: r.audit.Run.Before,
 	}
-	millis := func(id int64) (int64, bool, error) { return x.millis(ctx, r, id) }
+	millis := func(id int64) (int64, bool, error) { return x.millis(ctx, r, id, latest) }
 	end, held, err := Until(l, nil, millis)
 	if err != nil {
 		return nil, nil, err
@@ -304,7 +238,7 @@ func (x *Expirer) snapshots(ctx context.Context, r *runState, latest int64) (sta
 	r.report.Held = held
 	gone = map[string]bool{}
 	for first < end {
-		p, seen, err := x.planSnapshots(ctx, first, end, latest)
+		p, seen, err := x.planSnapshots(ctx, x.known(r), first, end, latest)
 		if err != nil || p == nil {
 			return nil, nil, err
 		}
@@ -324,25 +258,39 @@ func (x *Expirer) snapshots(ctx context.Context, r *runState, latest int64) (sta
 	return stays, gone, nil
 }
 
-// wouldGo are the consumers that a dry run has not removed.
-func (r *runState) wouldGo() []string {
-	if r.req.DryRun {
-		return r.report.Consumers
+// millis tells when a snapshot was made. Who asks for one asks for the next, too.
+func (x *Expirer) millis(ctx context.Context, r *runState, id, latest int64) (int64, bool, error) {
+	s, read := r.seen[id]
+	if !read {
+		if len(r.seen) > mostSeen {
+			clear(r.seen)
+		}
+		at := id
+		for next, err := range ahead(ctx, x.cfg.Workers, int(min(int64(max(1, x.cfg.Workers)), latest-id+1)), func(ctx context.Context, i int) (*snapshot.Snapshot, error) {
+			return x.cfg.Snapshots.Try(ctx, id+int64(i))
+		}) {
+			if err != nil {
+				return 0, false, err
+			}
+			r.seen[at] = next
+			at++
+		}
+		s = r.seen[id]
 	}
-	return nil
+	if s == nil {
+		return 0, false, nil
+	}
+	return s.TimeMillis, true, nil
 }
 
-// millis tells when a snapshot was made.
-func (x *Expirer) millis(ctx context.Context, r *runState, id int64) (int64, bool, error) {
-	if t, ok := r.times[id]; ok {
-		return t, true, nil
+// known is a getter of snapshots that takes what was read before.
+func (x *Expirer) known(r *runState) getter {
+	return func(ctx context.Context, id int64) (*snapshot.Snapshot, error) {
+		if s := r.seen[id]; s != nil {
+			return s, nil
+		}
+		return x.cfg.Snapshots.Try(ctx, id)
 	}
-	s, err := x.cfg.Snapshots.Try(ctx, id)
-	if err != nil || s == nil {
-		return 0, false, err
-	}
-	r.times[id] = s.TimeMillis
-	return s.TimeMillis, true, nil
 }
 
 // hintEarliest writes the hint at the oldest snapshot when there is none.
@@ -407,81 +355,4 @@ func (x *Expirer) close(ctx context.Context, r *runState) error {
 	r.audit.Ended = x.cfg.Env.Now().UnixMilli()
 	r.report.Record = r.audit.Run.ID
 	return x.writeRecord(ctx, x.auditFile(r.audit.Run.ID), &r.audit)
-}
-
-// changelogs expires changelogs that have outlived their snapshots. stays and gone are
-// of the expiry of snapshots just before, stays nil when none expired.
-func (x *Expirer) changelogs(ctx context.Context, r *runState, latest int64, stays *snapshot.Snapshot, gone map[string]bool) error {
-	h, err := x.history(ctx, r, stays, gone)
-	if err != nil || h == nil {
-		return err
-	}
-	retain := x.cfg.Retention
-	l := Limits{
-		Earliest: h.ids[0], Latest: latest, Min: retain.ChangelogMin, Max: retain.ChangelogMax,
-		Most: retain.Limit, Before: x.cfg.Env.Now().Add(-retain.ChangelogTime).UnixMilli(),
-	}
-	holds, err := x.holds(ctx, true, false, math.MaxInt64, r.wouldGo()...)
-	if err != nil {
-		return err
-	}
-	end, _, err := Until(l, append(holds, Hold{From: h.ids[len(h.ids)-1]}), func(id int64) (int64, bool, error) {
-		c, err := h.get(ctx, id)
-		if err != nil || c == nil {
-			return 0, false, err
-		}
-		return c.TimeMillis, true, nil
-	})
-	if err != nil {
-		return err
-	}
-	first := h.ids[0]
-	for first < end {
-		p, seen, err := x.planChangelogs(ctx, *h, end)
-		if err != nil || p == nil {
-			return err
-		}
-		next, err := x.round(ctx, r, p, seen, h.gone)
-		if err != nil || next == nil || next.ID < p.Stays.ID {
-			return err
-		}
-		first = next.ID
-		h.ids = slices.DeleteFunc(h.ids, func(id int64) bool { return id < first })
-	}
-	if r.req.DryRun {
-		return nil
-	}
-	there, err := x.cfg.Snapshots.HasChangelogEarliestHint(ctx)
-	if err != nil || there {
-		return err
-	}
-	return x.cfg.Snapshots.WriteChangelogEarliestHint(ctx, first)
-}
-
-// history is the changelogs there are, in a dry run with those that would come.
-func (x *Expirer) history(ctx context.Context, r *runState, stays *snapshot.Snapshot, gone map[string]bool) (*history, error) {
-	ids, err := x.cfg.Snapshots.ChangelogIDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	h := &history{ids: ids, get: x.tryChangelog, earliest: stays, gone: gone}
-	if r.req.DryRun {
-		coming := r.report.Snapshots
-		h.ids = slices.Compact(slices.Sorted(slices.Values(append(ids, coming...))))
-		h.get = func(ctx context.Context, id int64) (*snapshot.Snapshot, error) {
-			if slices.Contains(coming, id) {
-				return x.cfg.Snapshots.Try(ctx, id)
-			}
-			return x.tryChangelog(ctx, id)
-		}
-	}
-	if len(h.ids) == 0 {
-		return nil, nil
-	}
-	if h.earliest == nil {
-		if h.earliest, err = x.cfg.Snapshots.Earliest(ctx); err != nil || h.earliest == nil {
-			return nil, err
-		}
-	}
-	return h, nil
 }

@@ -149,24 +149,73 @@ func (x *Expirer) records(ctx context.Context) (open, closed []string, err error
 	return open, closed, nil
 }
 
-// readRecord reads a plan or a record into v, false when there is none.
-func (x *Expirer) readRecord(ctx context.Context, file string, v any, version *int) (bool, error) {
-	const op = "reading record of expiry"
+// readPlan reads an open plan, nil when there is none.
+func (x *Expirer) readPlan(ctx context.Context, id string) (*Plan, error) {
+	file := x.planFile(id)
 	data, err := fileio.ReadFile(ctx, x.cfg.FileIO, file)
 	if err != nil {
 		if tarnerr.KindOf(err) == tarnerr.NotFound {
-			return false, nil
+			return nil, nil
 		}
-		return false, tarnerr.Trace(op, err, "path", file)
+		return nil, tarnerr.Trace("reading plan of expiry", err, "path", file)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return false, tarnerr.Wrap(tarnerr.Corrupt, op, err, "path", file)
+	p, err := parsePlan(data)
+	return p, tarnerr.Trace("reading plan of expiry", err, "path", file)
+}
+
+// parsePlan reads the bytes of a plan. Corrupt when they are none, Unsupported for
+// those of a later release.
+func parsePlan(data []byte) (*Plan, error) {
+	const op = "reading plan"
+	corrupt := func(why string) error {
+		return tarnerr.New(tarnerr.Corrupt, op, why).
+			WithHint("Remove the file: what it names is left to a clean-up of orphan files.")
 	}
-	if *version > recordVersion {
-		return false, tarnerr.New(tarnerr.Unsupported, op, "record of a later release", "path", file, "version", *version).
-			WithHint("Expire with the release that wrote it, or a later one.")
+	p := &Plan{}
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, corrupt(err.Error())
 	}
-	return true, nil
+	if p.Version > recordVersion {
+		return nil, laterRelease(op, p.Version)
+	}
+	if p.Version < 1 || len(p.Going) == 0 || p.Stays == nil {
+		return nil, corrupt("no plan")
+	}
+	last := int64(0)
+	for _, s := range append(p.Going[:len(p.Going):len(p.Going)], p.Stays) {
+		if s == nil || s.ID <= last {
+			return nil, corrupt("snapshots are not in order")
+		}
+		last = s.ID
+	}
+	return p, nil
+}
+
+func laterRelease(op string, version int) error {
+	return tarnerr.New(tarnerr.Unsupported, op, "record of a later release", "version", version).
+		WithHint("Expire with the release that wrote it, or a later one.")
+}
+
+// readAudit reads the record of a run, a new one when there is none or it is damaged:
+// it is for people to read, and decides nothing but whether a round counts.
+func (x *Expirer) readAudit(ctx context.Context, run Header) (*Audit, error) {
+	const op = "reading record of expiry"
+	fresh := &Audit{Version: recordVersion, Run: run, Snapshots: []int64{}}
+	data, err := fileio.ReadFile(ctx, x.cfg.FileIO, x.auditFile(run.ID))
+	if err != nil {
+		if tarnerr.KindOf(err) == tarnerr.NotFound {
+			return fresh, nil
+		}
+		return nil, tarnerr.Trace(op, err)
+	}
+	a := &Audit{}
+	if json.Unmarshal(data, a) != nil {
+		return fresh, nil
+	}
+	if a.Version > recordVersion {
+		return nil, tarnerr.Trace(op, laterRelease(op, a.Version))
+	}
+	return a, nil
 }
 
 func (x *Expirer) writeRecord(ctx context.Context, file string, v any) error {
