@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/binaryrow"
 	"github.com/tarnlake/tarn/internal/commitlog"
@@ -54,10 +55,19 @@ func (f *fixture) must(err error) {
 
 // expirer is one that keeps one snapshot and as many changelogs.
 func (f *fixture) expirer(changelogs int, producer bool) *Expirer {
+	f.Helper()
+	return f.expirerOn(f.fs, changelogs, producer)
+}
+
+// expirerOn is an expirer that sees the table through another FileIO.
+func (f *fixture) expirerOn(fio fileio.FileIO, changelogs int, producer bool) *Expirer {
+	f.Helper()
+	manifests, err := manifest.NewStore(manifest.Config{FileIO: fio, Table: place, Workers: 2})
+	f.must(err)
 	r := option.Retention{Min: 1, Max: 1, Limit: 1 << 30, ChangelogMin: changelogs, ChangelogMax: changelogs, CleanDirectories: true}
 	return NewExpirer(Config{
-		FileIO: f.fs, Env: f.env, Place: place, Snapshots: f.snapshots, Manifests: f.manifests,
-		Commits: commitlog.NewStore(f.fs, place, 2), Partitions: layout.NewPartitioner(nil, "", true),
+		FileIO: fio, Env: f.env, Place: place, Snapshots: snapshot.NewStore(fio, place).WithEnv(f.env), Manifests: manifests,
+		Commits: commitlog.NewStore(fio, place, 2), Partitions: layout.NewPartitioner(nil, "", true),
 		Retention: r, Produces: producer, Workers: 2,
 	})
 }
