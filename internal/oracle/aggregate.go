@@ -29,6 +29,23 @@ func (m *Model) aggregate(r Row) error {
 	return nil
 }
 
+// foldLate takes a row into the aggregate i of a group, or takes it back, also a row
+// that is older than what is there: as if it had come before.
+func (m *Model) foldLate(i int, g *group, r Row) error {
+	c, acc, v := m.columns[i], m.row[i], r.Values[i]
+	switch retract := r.Kind.IsRetract(); {
+	case !m.says(g, r), retract && c.ignores:
+		return nil
+	case !retract && !m.counts(g, r) && c.function != "collect":
+		acc, v = v, acc
+		fallthrough
+	default:
+		var err error
+		m.row[i], err = c.fold(acc, v, retract)
+		return tarnerr.Trace("aggregating", err, "column", m.s.Fields[i].Name)
+	}
+}
+
 // fold takes a value into what came before it, or takes it back.
 func (c column) fold(acc, v types.Value, retract bool) (types.Value, error) {
 	switch c.function {
@@ -56,6 +73,26 @@ func (c column) fold(acc, v types.Value, retract bool) (types.Value, error) {
 			return v, nil
 		}
 		return acc.(int64) + v.(int64), nil
+	case "product":
+		switch {
+		case v == nil || acc == nil && retract:
+			return acc, nil
+		case acc == nil:
+			return v, nil
+		case retract:
+			return acc.(int64) / v.(int64), nil
+		}
+		return acc.(int64) * v.(int64), nil
+	case "collect":
+		switch {
+		case v == nil || acc == nil && retract:
+			return acc, nil
+		case acc == nil:
+			return v, nil
+		case retract:
+			return without(acc.([]types.Value), v.([]types.Value)), nil
+		}
+		return slices.Concat(acc.([]types.Value), v.([]types.Value)), nil
 	}
 	switch {
 	case retract:
@@ -76,4 +113,17 @@ func (c column) fold(acc, v types.Value, retract bool) (types.Value, error) {
 		return acc.(string) + "," + v.(string), nil
 	}
 	return nil, tarnerr.New(tarnerr.Unsupported, "aggregating", "the oracle does not know the function", "function", c.function)
+}
+
+// without is a list without the elements of another, each as often as it is there.
+func without(from, what []types.Value) []types.Value {
+	what, out := slices.Clone(what), []types.Value{}
+	for _, v := range from {
+		if i := slices.Index(what, v); i >= 0 {
+			what = slices.Delete(what, i, i+1)
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
 }

@@ -40,10 +40,10 @@ type Model struct {
 // group is a sequence group: its sequence fields and the columns that go by them.
 type group struct{ sequence, columns []string }
 
-// column is what a column of an aggregation is.
+// column is what a column of an aggregation, or of a sequence group, is.
 type column struct {
-	function string
-	ignores  bool // ignore-retract
+	function string // "" in a sequence group: the newest value
+	ignores  bool   // ignore-retract
 	key      bool
 }
 
@@ -68,7 +68,7 @@ func NewModel(s *schema.Schema) *Model {
 			c.function = name
 		case s.Options["fields.default-aggregate-function"] != "":
 			c.function = s.Options["fields.default-aggregate-function"]
-		default:
+		case m.engine != "partial-update":
 			c.function = "last_non_null_value"
 		}
 		m.columns = append(m.columns, c)
@@ -147,10 +147,14 @@ func (m *Model) groupOf(name string) (g *group, sequence bool) {
 	return nil, false
 }
 
-// counts reports a row that has a say in a group: its sequence fields are not all
-// null, and not older than those that are there.
+// says reports a row that has a say in a group: its sequence fields are not all null.
+func (m *Model) says(g *group, r Row) bool {
+	return slices.ContainsFunc(g.sequence, func(c string) bool { return r.Values[m.s.Index(c)] != nil })
+}
+
+// counts reports a row that has a say in a group and is not older than what is there.
 func (m *Model) counts(g *group, r Row) bool {
-	if !slices.ContainsFunc(g.sequence, func(c string) bool { return r.Values[m.s.Index(c)] != nil }) {
+	if !m.says(g, r) {
 		return false
 	}
 	for _, name := range g.sequence {
@@ -178,9 +182,8 @@ func compare(t types.Type, a, b types.Value) int {
 func (m *Model) update(r Row) error {
 	m.removed = false
 	if !r.Kind.IsRetract() {
-		m.add(r)
 		m.number, m.began, m.inserted = r.Number, true, true
-		return nil
+		return m.add(r)
 	}
 	if !m.began {
 		m.row, m.began = slices.Clone(r.Values), true
@@ -191,7 +194,7 @@ func (m *Model) update(r Row) error {
 	m.number = r.Number
 	switch {
 	case len(m.groups) > 0:
-		m.takeBack(r)
+		return m.takeBack(r)
 	case !m.onDelete:
 		return ErrRetract
 	case r.Kind == types.Delete:
@@ -200,7 +203,7 @@ func (m *Model) update(r Row) error {
 	return nil
 }
 
-func (m *Model) add(r Row) {
+func (m *Model) add(r Row) error {
 	for i, f := range m.s.Fields {
 		v := r.Values[i]
 		g, sequence := m.groupOf(f.Name)
@@ -209,6 +212,10 @@ func (m *Model) add(r Row) {
 			if v != nil {
 				m.row[i] = v
 			}
+		case !sequence && m.columns[i].function != "":
+			if err := m.foldLate(i, g, r); err != nil {
+				return err
+			}
 		case !m.counts(g, r):
 		case sequence:
 			m.advance(g, r)
@@ -216,6 +223,7 @@ func (m *Model) add(r Row) {
 			m.row[i] = v
 		}
 	}
+	return nil
 }
 
 func (m *Model) advance(g *group, r Row) {
@@ -224,18 +232,23 @@ func (m *Model) advance(g *group, r Row) {
 	}
 }
 
-func (m *Model) takeBack(r Row) {
+func (m *Model) takeBack(r Row) error {
 	for i, f := range m.s.Fields {
 		g, sequence := m.groupOf(f.Name)
 		switch {
+		case g != nil && !sequence && m.columns[i].function != "":
+			if err := m.foldLate(i, g, r); err != nil {
+				return err
+			}
 		case g == nil || !m.counts(g, r):
 		case !sequence:
 			m.row[i] = nil
 		case r.Kind == types.Delete && slices.ContainsFunc(g.sequence, func(c string) bool { return slices.Contains(m.removing, c) }):
 			m.row, m.removed = slices.Clone(r.Values), true
-			return
+			return nil
 		default:
 			m.advance(g, r)
 		}
 	}
+	return nil
 }

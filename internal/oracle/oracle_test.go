@@ -89,6 +89,14 @@ func TestTable(t *testing.T) {
 			[]string{"+I 1 5 1 1 x", "-D 2 6 7 7 y"}, ""},
 		{"group that removes, late", with(partial, "fields.g.sequence-group", "a,b", "partial-update.remove-record-on-sequence-group", "g"),
 			[]string{"+I 1 5 1 1 x", "-D 2 4 7 7 y"}, "1 5 1 1 x"},
+		{"group, aggregates take late rows", with(partial, "fields.g.sequence-group", "a,b,e", "fields.b.aggregate-function", "sum", "fields.e.aggregate-function", "listagg"),
+			[]string{"+I 1 5 1 1 x", "+I 2 4 2 2 y", "+I 3 _ 3 3 z", "+I 4 6 4 4 w"}, "4 6 4 7 y,x,w"},
+		{"group, aggregates taken back", with(partial, "fields.g.sequence-group", "a,b,e", "fields.b.aggregate-function", "sum",
+			"fields.e.aggregate-function", "max", "fields.e.ignore-retract", "true"),
+			[]string{"+I 1 5 1 9 _", "-D 2 4 2 2 y", "-U 3 _ 3 3 z", "-U 4 6 4 4 w"}, "1 6 null 3 null"},
+		{"products", map[string]string{"merge-engine": "aggregation", "fields.a.aggregate-function": "product", "fields.b.aggregate-function": "product",
+			"fields.s.aggregate-function": "product"},
+			[]string{"-D _ _ _ 5 _", "+I 2 _ 3 _ _", "+I 3 _ 4 2 _", "-D 2 _ 3 _ _"}, "3 null 4 2 null"},
 		{"aggregates", map[string]string{"merge-engine": "aggregation", "fields.s.aggregate-function": "max", "fields.g.aggregate-function": "min",
 			"fields.a.aggregate-function": "sum", "fields.b.aggregate-function": "first_non_null_value", "fields.e.aggregate-function": "listagg"},
 			[]string{"+I 2 2 1 _ x", "+I 1 1 2 3 _", "+I 3 3 _ 4 z"}, "3 1 3 3 x,z"},
@@ -113,6 +121,29 @@ func TestTable(t *testing.T) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+func TestCollect(t *testing.T) {
+	c := column{function: "collect"}
+	var acc types.Value
+	for i, step := range []struct {
+		v       types.Value
+		retract bool
+		want    string
+	}{
+		{[]types.Value{int64(1)}, true, "<nil>"},
+		{[]types.Value{int64(1), int64(2), int64(1)}, false, "[1 2 1]"},
+		{nil, false, "[1 2 1]"},
+		{[]types.Value{int64(1), int64(3)}, false, "[1 2 1 1 3]"},
+		{[]types.Value{int64(1), int64(1), int64(9)}, true, "[2 1 3]"},
+		{nil, true, "[2 1 3]"},
+		{[]types.Value{int64(3), int64(2), int64(1)}, true, "[]"},
+	} {
+		var err error
+		if acc, err = c.fold(acc, step.v, step.retract); err != nil || fmt.Sprint(acc) != step.want {
+			t.Errorf("step %d: %v, %v, want %s", i+1, acc, err, step.want)
+		}
 	}
 }
 
