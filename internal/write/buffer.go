@@ -22,7 +22,14 @@ type buffer struct {
 	small  []arrow.RecordBatch // owned, the youngest, not yet joined
 	few    int                 // rows in small
 	groups []uint32            // of each row
+	held   []heldRows          // of each group; later groups have none
 	bytes  int64
+}
+
+// heldRows is what the buffer holds of one group.
+type heldRows struct {
+	rows int
+	last uint64 // when the youngest of them came, by the clock of the pool
 }
 
 const (
@@ -44,9 +51,9 @@ func cost(rec arrow.RecordBatch) int64 {
 	return min(batch.Bytes(rec), 2*usedBytes(rec)) + rec.NumRows()*rowOverhead
 }
 
-// add keeps rec, whose rows belong to groups. The batch must not pin memory far
-// beyond what its rows use: such a slice is copied.
-func (b *buffer) add(rec arrow.RecordBatch, groups []uint32, cost int64) error {
+// add keeps rec, whose rows belong to groups and come now. The batch must not pin
+// memory far beyond what its rows use: such a slice is copied.
+func (b *buffer) add(rec arrow.RecordBatch, groups []uint32, cost int64, now uint64) error {
 	if len(b.groups)+len(groups) > math.MaxInt32 {
 		return tarnerr.New(tarnerr.Internal, "buffering rows", "too many rows in the write buffer", "rows", len(b.groups))
 	}
@@ -73,6 +80,13 @@ func (b *buffer) add(rec arrow.RecordBatch, groups []uint32, cost int64) error {
 		b.groups = slices.Grow(b.groups, max(len(groups), len(b.groups)))
 	}
 	b.groups = append(b.groups, groups...)
+	for _, g := range groups {
+		if int(g) >= len(b.held) {
+			b.held = append(b.held, make([]heldRows, int(g)+1-len(b.held))...)
+		}
+		b.held[g].rows++
+		b.held[g].last = now
+	}
 	b.bytes += cost
 	return nil
 }
@@ -115,19 +129,16 @@ func (b *buffer) reset() {
 	clear(b.chunks)
 	clear(b.small)
 	b.chunks, b.small, b.few = b.chunks[:0], b.small[:0], 0
+	clear(b.held)
 	b.groups, b.bytes = b.groups[:0], 0
 }
 
 // byGroup lists the rows of each group in order of arrival, groups 0 to n−1.
 func (b *buffer) byGroup(n int) [][]batch.Ref {
-	counts := make([]int, n)
-	for _, g := range b.groups {
-		counts[g]++
-	}
 	all := make([]batch.Ref, len(b.groups))
 	out := make([][]batch.Ref, n)
-	for g, c := range counts {
-		out[g], all = all[:0:c], all[c:]
+	for g, h := range b.held {
+		out[g], all = all[:0:h.rows], all[h.rows:]
 	}
 	at := 0
 	for i, c := range b.chunks {

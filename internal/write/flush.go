@@ -47,12 +47,22 @@ func (w *Writer) flush(ctx context.Context, last, wait bool) error {
 			active = append(active, g)
 		}
 	}
+	if err := w.flushBuckets(ctx, rows, active, lanes, last); err != nil {
+		return err
+	}
+	w.drop()
+	return w.closeLargest(ctx)
+}
+
+// flushBuckets writes the rows of the active groups, which stay in the buffer.
+func (w *Writer) flushBuckets(ctx context.Context, rows [][]batch.Ref, active []int, lanes int, last bool) error {
 	if err := w.restore(ctx, active); err != nil {
 		return err
 	}
 	w.spec.Encoding.Workers = max(1, w.cfg.Workers/len(active))
 	w.spec.Encoding.Hold = w.hold(len(active), last)
 	var keys *loaded
+	var err error
 	if w.keyed {
 		if keys, err = w.order.load(w.buffer.chunks); err != nil {
 			return err
@@ -84,11 +94,7 @@ func (w *Writer) flush(ctx context.Context, last, wait bool) error {
 			return nil
 		})
 	}
-	if err := eg.Wait(); err != nil {
-		return tarnerr.Trace("flushing write buffer", err, "table", w.cfg.Table)
-	}
-	w.drop()
-	return w.closeLargest(ctx)
+	return tarnerr.Trace("flushing write buffer", eg.Wait(), "table", w.cfg.Table)
 }
 
 // syncLanes is how many small files a worker has under way.

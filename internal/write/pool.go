@@ -3,16 +3,19 @@ package write
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tarnlake/tarn/internal/budget"
 	"github.com/tarnlake/tarn/tarnerr"
 )
 
 // Pool is the writers of all tables of a process under its one memory budget.
-// When that is full, the buffers that were left alone the longest give way, by
-// spilling or flushing, whoever asks for the memory. Safe for concurrent use.
+// When that is full, what was left alone the longest gives way, whoever asks for the
+// memory: buffers that spill as a whole, of others single buckets. Safe for
+// concurrent use.
 //
 // Whoever waits for the budget holds nothing of it, and whoever is done with a
 // call while others wait gives way at its end: so writers cannot wait for each
@@ -23,15 +26,16 @@ type Pool struct {
 	// small ones, which wait for the storage most of the time.
 	slots, small chan struct{}
 
+	clock   atomic.Uint64 // goes on with each batch that a writer takes
 	mu      sync.Mutex
-	clock   uint64
 	members map[*Writer]*member
 }
 
 // member is what the pool knows of a writer.
 type member struct {
-	held int64  // bytes of its buffer
-	last uint64 // when it last grew, in calls of the pool
+	held  int64  // bytes of its buffer
+	last  uint64 // since when what it would give up was left alone
+	whole bool   // it gives up everything
 }
 
 // NewPool makes the pool of a budget, of which there is one. So many compactions
@@ -79,17 +83,14 @@ func (p *Pool) grow(ctx context.Context, w *Writer, n int64, own func(context.Co
 			return tarnerr.Trace(op, p.wait(ctx, w, n))
 		}
 	}
-	p.note(w)
 	return nil
 }
 
 func (p *Pool) wait(ctx context.Context, w *Writer, n int64) (err error) {
-	if w.reserved == nil {
-		w.reserved, err = p.budget.Reserve(ctx, n)
-	} else {
-		err = w.reserved.Grow(ctx, n)
+	if w.reserved != nil {
+		return w.reserved.Grow(ctx, n)
 	}
-	p.note(w)
+	w.reserved, err = p.budget.Reserve(ctx, n)
 	return err
 }
 
@@ -117,7 +118,7 @@ func (p *Pool) note(w *Writer) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.reserved == nil || w.reserved.Size() == 0 {
+	if !w.holds() {
 		delete(p.members, w)
 		return
 	}
@@ -126,8 +127,8 @@ func (p *Pool) note(w *Writer) {
 		m = &member{}
 		p.members[w] = m
 	}
-	p.clock++
-	m.held, m.last = w.reserved.Size(), p.clock
+	m.held = w.reserved.Size()
+	m.last, m.whole = w.age()
 }
 
 // evict makes one of the writers give way, other than w, if w is not the one to
@@ -158,8 +159,8 @@ func (p *Pool) evict(ctx context.Context, w *Writer) (bool, error) {
 const share = 16
 
 // victims are the writers in the order they are to give way: of those that hold a
-// good part of the budget the one that grew longest ago, then the largest. w comes
-// last of its kind, for it grows now.
+// good part of the budget the one that would give up what was left alone the longest,
+// then the largest. All that w holds is young, for it grows now; its buckets may be old.
 func (p *Pool) victims(w *Writer) []*Writer {
 	type entry struct {
 		w *Writer
@@ -168,7 +169,11 @@ func (p *Pool) victims(w *Writer) []*Writer {
 	p.mu.Lock()
 	all := make([]entry, 0, len(p.members))
 	for v, m := range p.members {
-		all = append(all, entry{v, *m})
+		e := entry{v, *m}
+		if v == w && m.whole {
+			e.last = math.MaxUint64
+		}
+		all = append(all, e)
 	}
 	p.mu.Unlock()
 	large := func(e entry) bool { return e.held >= p.budget.Limit()/share }
@@ -183,11 +188,6 @@ func (p *Pool) victims(w *Writer) []*Writer {
 			if c := cmp.Compare(b.held, a.held); c != 0 {
 				return c
 			}
-		case (a.w == w) != (b.w == w):
-			if b.w == w {
-				return -1
-			}
-			return 1
 		}
 		return cmp.Compare(a.last, b.last)
 	})
@@ -228,38 +228,18 @@ func (w *Writer) exit() { <-w.turn }
 // now, for nobody knows when the next call comes.
 func (w *Writer) leave(ctx context.Context) {
 	for {
-		held := w.reserved != nil && w.reserved.Size() > 0
-		if held && w.pool.budget.Contended() {
-			w.giveWay(context.WithoutCancel(ctx), false)
-			w.exit()
-			return
+		gives := w.holds()
+		for gives && w.pool.budget.Contended() {
+			gave, _ := w.giveWay(context.WithoutCancel(ctx), false)
+			gives = gave && w.holds()
 		}
 		w.exit()
 		// One may have begun to wait in between and found this writer at work.
-		if !held || !w.pool.budget.Contended() || !w.tryEnter() {
+		if !gives || !w.pool.budget.Contended() || !w.tryEnter() {
 			return
 		}
 	}
 }
 
-// giveWay frees the memory of the buffer, if it holds any. A writer that fails by
-// it tells its owner with the next call. Only who makes room for itself may wait for
-// the budget: others give way because someone waits already, who may hold it.
-func (w *Writer) giveWay(ctx context.Context, wait bool) (bool, error) {
-	if w.failed != nil || w.closed || w.buffer.rows() == 0 {
-		return false, nil
-	}
-	if w.spills() {
-		err := w.spill(ctx)
-		if err == nil {
-			return true, nil
-		}
-		if ctx.Err() != nil { // nothing is lost yet
-			return false, err
-		}
-		w.warn("spilling write buffer", err)
-	}
-	err := w.flush(context.WithoutCancel(ctx), false, wait)
-	w.fail(err)
-	return true, nil
-}
+// holds reports that the writer holds memory of the budget.
+func (w *Writer) holds() bool { return w.reserved != nil && w.reserved.Size() > 0 }

@@ -108,12 +108,7 @@ func (w *Writer) trySpill(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	rows := w.buffer.byGroup(len(w.router.groups))
-	var active []int
-	for g, r := range rows {
-		if len(r) > 0 {
-			active = append(active, g)
-		}
-	}
+	active := w.buffer.present()
 	if err := w.restore(ctx, active); err != nil {
 		return 0, err
 	}

@@ -52,6 +52,9 @@ type Writer struct {
 	buffer   buffer
 	reserved *budget.Reservation // nil before the first row and without a budget
 	scratch  []uint32
+	grown    uint64 // when it took rows last, by the clock of the pool
+	aged     uint64 // see age
+	agedRows int
 	failed   error
 	closed   bool
 
@@ -308,7 +311,7 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 		}
 		return nil
 	}
-	if w.buffer.rows() > 0 && w.buffer.bytes+n > w.set.WriteBufferSize {
+	for w.buffer.rows() > 0 && w.buffer.bytes+n > w.set.WriteBufferSize {
 		if _, err := w.makeRoom(ctx); err != nil {
 			return err
 		}
@@ -320,7 +323,10 @@ func (w *Writer) take(ctx context.Context, rows arrow.RecordBatch) error {
 	if w.scratch, err = w.router.route(rows, w.scratch[:0]); err != nil {
 		return err
 	}
-	return w.buffer.add(rows, w.scratch, n)
+	w.grown = w.pool.clock.Add(1)
+	err = w.buffer.add(rows, w.scratch, n, w.grown)
+	w.pool.note(w)
+	return err
 }
 
 // capacity is the most one batch may take: half the budget leaves room for the
@@ -333,7 +339,7 @@ func (w *Writer) capacity() int64 {
 	return most
 }
 
-// makeRoom empties the buffer for more rows of the same writer, which may have to
+// makeRoom makes the buffer give way for more rows of the same writer, which may have to
 // wait for compactions.
 func (w *Writer) makeRoom(ctx context.Context) (bool, error) {
 	gave, err := w.giveWay(ctx, true)
