@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
-	"sync/atomic"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn"
-	"github.com/tarnlake/tarn/event"
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
@@ -25,17 +23,23 @@ import (
 )
 
 // upserterEnv makes TestKilledWhileWriting a process that writes, spills and compacts
-// until it is killed: directory, phase to die in.
+// until it is killed: directory, where to die.
 const upserterEnv = "TARN_TEST_UPSERTER"
 
-var upsertTable = table.Identifier{Database: "db", Table: "upserts"}
+// The tables of the test. Of upserts old rows are looked up, so that compactions write
+// changelogs; of inputs flushes do, and nothing is compacted. Another process of its own
+// holds rows of others in temporary files all the time.
+const (
+	upsertTable = "upserts"
+	inputTable  = "inputs"
+	otherTable  = "others"
+)
 
-const killRows = 3000
+const killRows = 2400
 
-func openSpilling(ctx context.Context, dir string, l *event.Listener) (*tarn.Runtime, table.Table, error) {
+func openSpilling(ctx context.Context, dir, name string, workers int, c tarn.Components) (*tarn.Runtime, table.Table, error) {
 	rt, err := tarn.NewRuntime(tarn.Config{
-		Memory: 1 << 20, Durability: fileio.OS, SpillDir: filepath.Join(dir, "spill"), Workers: 2,
-		Components: tarn.Components{Listener: l},
+		Memory: 1 << 20, Durability: fileio.OS, SpillDir: filepath.Join(dir, "spill"), Workers: workers, Components: c,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -44,49 +48,22 @@ func openSpilling(ctx context.Context, dir string, l *event.Listener) (*tarn.Run
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := cat.LoadTable(ctx, upsertTable)
+	t, err := cat.LoadTable(ctx, table.Identifier{Database: "db", Table: name})
 	return rt, t, err
 }
 
 // upsertForever goes on with the commits of a stream: commit n sets all keys to n.
-// It dies at the second event of the phase, or of those that the phase says.
-func upsertForever(ctx context.Context, dir, phase string) error {
-	seen, last := 0, 2
-	if phase == "told later" { // each commit has two snapshots: the rows, and what was looked up
-		last = 3
+// It dies at the point named, in its second commit or later.
+func upsertForever(ctx context.Context, dir, point string) error {
+	at := slices.IndexFunc(pointsToDie, func(p pointToDie) bool { return p.name == point })
+	if at < 0 {
+		return fmt.Errorf("no such point: %s", point)
 	}
-	die := func(now string) {
-		if now != phase {
-			return
-		}
-		if seen++; seen == last {
-			kill()
-		}
+	k, err := newKiller(dir, pointsToDie[at])
+	if err != nil {
+		return err
 	}
-	var spills atomic.Int64
-	switch phase {
-	case "spilling": // a temporary file has begun
-		go whenSpilled(dir, func(file int64) bool { return file >= 2 })
-	case "merging": // one more than buffers make: of several of them, or of a compaction
-		go whenSpilled(dir, func(file int64) bool { return file > spills.Load()+1 })
-	}
-	_, t, err := openSpilling(ctx, dir, &event.Listener{
-		SpillEnd:   func(event.SpillEnd) { spills.Add(1); die("spill") },
-		FlushEnd:   func(event.FlushEnd) { die("flush") },
-		CompactEnd: func(event.CompactEnd) { die("compacted") },
-		StorageCall: func(i event.StorageCall) {
-			switch {
-			case i.Method == "write" && strings.Contains(i.Path, "/changelog-"):
-				die("changelog")
-			case i.Method == "write" && strings.Contains(i.Path, "/bucket-"):
-				die("write")
-			case i.Method == "create-if-absent" && strings.Contains(i.Path, "/snapshot/snapshot-"):
-				die("told later")
-			}
-		},
-		CommitBegin: func(event.CommitBegin) { die("commit") },
-		CommitEnd:   func(event.CommitEnd) { die("committed") },
-	})
+	_, t, err := openSpilling(ctx, dir, k.point.table, k.point.workers, tarn.Components{FileIO: k, Listener: k.listener()})
 	if err != nil {
 		return err
 	}
@@ -98,46 +75,37 @@ func upsertForever(ctx context.Context, dir, phase string) error {
 	if err != nil {
 		return err
 	}
+	go k.watchTemporaryFiles()
 	for n := before + 1; n < before+30; n++ {
-		w.WaitForCompaction(n%2 == 0)
+		if k.point.workers > 1 { // else each commit has its compactions
+			w.WaitForCompaction(n%2 == 0)
+		}
 		if err := upsert(ctx, t, w, n); err != nil {
 			return err
 		}
+		k.committing()
 		if _, err := w.Commit(ctx, n); err != nil {
 			return err
 		}
+		k.committed()
 	}
-	return fmt.Errorf("nothing of the phase %q came", phase)
-}
-
-func kill() {
-	p, _ := os.FindProcess(os.Getpid())
-	p.Kill()
-	select {}
-}
-
-// whenSpilled kills the process as soon as there is a temporary file with such a number.
-func whenSpilled(dir string, now func(file int64) bool) {
-	for {
-		files, _ := filepath.Glob(filepath.Join(dir, "spill", "*", "*"))
-		for _, f := range files {
-			var number int64
-			if _, err := fmt.Sscanf(filepath.Base(f), "spill-%d.arrow", &number); err == nil && now(number) {
-				kill()
-			}
-		}
-		runtime.Gosched()
-	}
+	return fmt.Errorf("it did not get to the point: %s", point)
 }
 
 // upsert sets all keys to n.
 func upsert(ctx context.Context, t table.Table, w table.StreamWrite, n int64) error {
-	for from := 0; from < killRows; from += 500 {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+	chance := rand.New(rand.NewPCG(uint64(n), 1))
+	text := make([]byte, 150)
+	for from := 0; from < killRows; from += 200 {
 		b := array.NewRecordBuilder(memory.DefaultAllocator, t.ArrowSchema())
-		for i := range 500 {
+		for i := range 200 {
+			for at := range text {
+				text[at] = letters[chance.Uint32()%64]
+			}
 			b.Field(0).(*array.Int64Builder).Append(int64((from + i) * 7919 % killRows))
 			b.Field(1).(*array.Int64Builder).Append(n)
-			b.Field(2).(*array.StringBuilder).Append(strings.Repeat("text ", 160))
+			b.Field(2).(*array.StringBuilder).Append(string(text))
 		}
 		rec := b.NewRecordBatch()
 		b.Release()
@@ -151,11 +119,12 @@ func upsert(ctx context.Context, t table.Table, w table.StreamWrite, n int64) er
 }
 
 // A writer that is killed while it spills, flushes, looks up, compacts or commits leaves
-// the last commit readable in full; the next one goes on from there, tells of all that
-// the dead one did not, once, and removes what it had spilled.
+// the last commit readable in full. The next one goes on from there, tells of all that
+// the dead one did not, once, and removes what it had spilled, but nothing of those that
+// live. Files of a table that were begun and committed nowhere stay, and no other do.
 func TestKilledWhileWriting(t *testing.T) {
 	if dir := os.Getenv(upserterEnv); dir != "" { // the process to be killed
-		t.Fatal(upsertForever(t.Context(), dir, os.Getenv(upserterEnv+"_PHASE")))
+		t.Fatal(upsertForever(t.Context(), dir, os.Getenv(upserterEnv+"_POINT")))
 	}
 	ctx, dir := t.Context(), t.TempDir()
 	cat, err := tarn.Open(ctx, filepath.Join(dir, "warehouse"), tarn.Config{})
@@ -166,41 +135,101 @@ func TestKilledWhileWriting(t *testing.T) {
 	if err := cat.CreateDatabase(ctx, "db", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := cat.CreateTable(ctx, upsertTable, schema.Spec{
-		Fields: []types.Field{
-			{Name: "id", Type: types.MustParse("BIGINT NOT NULL")},
-			{Name: "n", Type: types.MustParse("BIGINT")},
-			{Name: "text", Type: types.MustParse("STRING")},
-		},
-		PrimaryKeys: []string{"id"}, Options: map[string]string{
-			"bucket": "2", "num-sorted-run.compaction-trigger": "2", "local-sort.max-num-file-handles": "2", "changelog-producer": "lookup",
-		},
-	}, false); err != nil {
+	tables := map[string]*upserted{}
+	for name, options := range map[string]map[string]string{
+		upsertTable: {"changelog-producer": "lookup", "num-sorted-run.compaction-trigger": "2", "target-file-size": "64 kb"},
+		inputTable:  {"changelog-producer": "input", "write-only": "true"},
+		otherTable:  {},
+	} {
+		options["bucket"], options["local-sort.max-num-file-handles"], options["write-buffer-size"] = "2", "2", "64 kb"
+		if err := cat.CreateTable(ctx, table.Identifier{Database: "db", Table: name}, schema.Spec{
+			Fields: []types.Field{
+				{Name: "id", Type: types.MustParse("BIGINT NOT NULL")},
+				{Name: "n", Type: types.MustParse("BIGINT")},
+				{Name: "text", Type: types.MustParse("STRING")},
+			},
+			PrimaryKeys: []string{"id"}, Options: options,
+		}, false); err != nil {
+			t.Fatal(err)
+		}
+		tables[name] = &upserted{dir: dir, name: name, next: 1, heard: upsertsHeard{next: 1, commits: map[int64]int64{}}, orphans: map[string]bool{}}
+	}
+	living, other, err := openSpilling(ctx, dir, otherTable, 1, tarn.Components{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	phases := []string{"spilling", "spill", "merging", "flush", "write", "changelog", "compacted", "commit", "told later", "committed"}
-	from := int64(1)
-	heard := upsertsHeard{next: 1, commits: map[int64]int64{}}
-	for _, phase := range phases {
+	defer living.Close()
+	w, err := other.NewStreamWrite(ctx, table.WriteOptions{User: "job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := upsert(ctx, other, w, 1); err != nil {
+		t.Fatal(err)
+	}
+	mine := temporaryFiles(t, dir)
+	if len(mine) < 3 { // the lock, the directory, what is in it
+		t.Fatalf("it has not spilled: %v", mine)
+	}
+	for _, p := range pointsToDie {
+		if testing.Short() && p.workers == 1 { // as under the race detector
+			continue
+		}
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledWhileWriting$")
-		cmd.Env = append(os.Environ(), upserterEnv+"="+dir, upserterEnv+"_PHASE="+phase)
+		cmd.Env = append(os.Environ(), upserterEnv+"="+dir, upserterEnv+"_POINT="+p.name)
 		out, err := cmd.CombinedOutput()
 		cancel()
 		if err == nil || len(out) > 0 {
-			t.Fatalf("%s: the process was not killed: %v\n%s", phase, err, out)
+			t.Fatalf("%s: the process was not killed: %v\n%s", p.name, err, out)
 		}
-		from = checkUpserts(t, dir, phase, from, &heard)
+		if n := len(temporaryFiles(t, dir)) - len(mine); n < 2+p.temporary { // lock and directory
+			t.Errorf("%s: %d temporary files are left of it", p.name, n)
+		}
+		tables[p.table].check(t, p, mine)
+		if t.Failed() {
+			return
+		}
+	}
+	if _, err := w.Commit(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := upserts(t, other, 0); len(got) != 1 || got[1] != killRows {
+		t.Errorf("what was spilled all the time became, by commit, %v", got)
 	}
 }
 
-// checkUpserts reads the snapshots of the table from one on, of which each has rows of
-// one commit alone, adds a commit of its own, listens on, and looks for temporary files.
-// It returns the next snapshot to look at.
-func checkUpserts(t *testing.T, dir, phase string, from int64, heard *upsertsHeard) (next int64) {
+// temporaryFiles is what lies in the directory for temporary files, locks and
+// directories too.
+func temporaryFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	for _, pattern := range []string{"*", "*/*"} {
+		paths, err := filepath.Glob(filepath.Join(dir, "spill", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, paths...)
+	}
+	return out
+}
+
+// upserted is a table and what is known of it after the processes so far.
+type upserted struct {
+	dir, name string
+	next      int64 // snapshot to look at
+	heard     upsertsHeard
+	orphans   map[string]bool // files that nobody names, by path
+}
+
+// check looks at the files of the table, reads its snapshots, of which each has rows of
+// one commit alone, adds a commit, listens on, and looks for temporary files: those of
+// another process that lives stay.
+func (u *upserted) check(t *testing.T, p pointToDie, living []string) {
 	t.Helper()
 	ctx := t.Context()
-	rt, tbl, err := openSpilling(ctx, dir, nil)
+	u.checkFiles(t, p)
+	rt, tbl, err := openSpilling(ctx, u.dir, u.name, 2, tarn.Components{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,41 +242,42 @@ func checkUpserts(t *testing.T, dir, phase string, from int64, heard *upsertsHea
 		t.Fatal(err)
 	}
 	if got := upserts(t, tbl, 0); ok && (len(got) != 1 || got[last] != killRows) {
-		t.Fatalf("%s: after commit %d the table has, by commit, %v", phase, last, got)
+		t.Fatalf("%s: after commit %d the table has, by commit, %v", p.name, last, got)
 	}
 	if err := upsert(ctx, tbl, w, last+1); err != nil {
 		t.Fatal(err)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, "spill", "*.lock"))
-	if err != nil || len(left) != 1 {
-		t.Errorf("%s: one process spills, %d directories are there: %v", phase, len(left), err)
+	locks, err := filepath.Glob(filepath.Join(u.dir, "spill", "*.lock"))
+	if err != nil || len(locks) != 2 {
+		t.Errorf("%s: two processes spill, %d directories are there: %v", p.name, len(locks), err)
 	}
 	if _, err := w.Commit(ctx, last+1); err != nil {
 		t.Fatal(err)
 	}
 	if got := upserts(t, tbl, 0); len(got) != 1 || got[last+1] != killRows {
-		t.Fatalf("%s: after one more commit the table has, by commit, %v", phase, got)
+		t.Fatalf("%s: after one more commit the table has, by commit, %v", p.name, got)
 	}
+	first := u.next
 	for s, err := range tbl.Snapshots(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next = max(next, s.ID+1)
-		if s.ID < from {
+		u.next = max(u.next, s.ID+1)
+		if s.ID < first {
 			continue
 		}
 		if got := upserts(t, tbl, s.ID); len(got) != 1 || got[s.CommitIdentifier] != killRows {
-			t.Errorf("%s: snapshot %d of commit %d has, by commit, %v", phase, s.ID, s.CommitIdentifier, got)
+			t.Errorf("%s: snapshot %d of commit %d has, by commit, %v", p.name, s.ID, s.CommitIdentifier, got)
 		}
 	}
-	heard.listen(t, tbl, phase, next-1)
-	for id, n := range heard.commits {
+	u.heard.listen(t, tbl, p.name, u.next-1)
+	for id, n := range u.heard.commits {
 		if n != last+1 {
-			t.Fatalf("%s: after commit %d it was told of key %d that it is of commit %d", phase, last+1, id, n)
+			t.Fatalf("%s: after commit %d it was told of key %d that it is of commit %d", p.name, last+1, id, n)
 		}
 	}
-	if len(heard.commits) != killRows {
-		t.Errorf("%s: %d keys were told of", phase, len(heard.commits))
+	if len(u.heard.commits) != killRows {
+		t.Errorf("%s: %d keys were told of", p.name, len(u.heard.commits))
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -255,10 +285,10 @@ func checkUpserts(t *testing.T, dir, phase string, from int64, heard *upsertsHea
 	if err := rt.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "spill", "*")); len(left) > 0 {
-		t.Errorf("%s: temporary files are left: %v", phase, left)
+	if left := temporaryFiles(t, u.dir); !slices.Equal(left, living) {
+		t.Errorf("%s: temporary files are\n%v\nof one that lives\n%v", p.name, left, living)
 	}
-	return next
+	u.checkFiles(t, pointToDie{name: p.name + ", and one more commit"})
 }
 
 // upsertsHeard is what follows the table from its first snapshot on.
@@ -267,8 +297,9 @@ type upsertsHeard struct {
 	commits map[int64]int64 // by key
 }
 
-// listen takes the changes up to a snapshot. Each of them fits what was told before: a new
-// row comes once, an update as the -U of it and right behind it the +U of a later commit.
+// listen takes the changes up to a snapshot. Each of them fits what was told before: where
+// rows are looked up a new row comes once, an update as the -U of it and right behind it
+// the +U of a later commit; else each commit is told of as it came.
 func (h *upsertsHeard) listen(t *testing.T, tbl table.Table, phase string, to int64) {
 	t.Helper()
 	f, err := tbl.Follow(t.Context(), table.FollowOptions{
@@ -278,6 +309,7 @@ func (h *upsertsHeard) listen(t *testing.T, tbl table.Table, phase string, to in
 		t.Fatal(err)
 	}
 	defer f.Close()
+	input := tbl.Name().Table == inputTable
 	for {
 		c, err := f.Next(t.Context())
 		if err == io.EOF {
@@ -303,7 +335,7 @@ func (h *upsertsHeard) listen(t *testing.T, tbl table.Table, phase string, to in
 				var fits bool
 				switch kind {
 				case types.Insert:
-					fits = !there && taken < 0
+					fits = (!there || input && n == before+1) && taken < 0
 				case types.UpdateBefore:
 					fits = there && n == before && taken < 0
 				case types.UpdateAfter:
