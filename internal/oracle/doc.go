@@ -4,5 +4,5 @@
 //
 // It knows the merge engines as Java Paimon 1.4.2 has them (mergetree/compact of
 // paimon-core), sequence fields, sequence groups, row kinds, what is ignored, and
-// aggregate functions over BIGINT, text and lists. Floor T: tests import it.
+// aggregate functions but rbm64 and sketches, numbers as BIGINT. Floor T: tests import it.
 package oracle

@@ -3,7 +3,9 @@ package oracle
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tarnlake/tarn/schema"
@@ -33,6 +35,7 @@ type Model struct {
 	columns  []column
 
 	row                      []types.Value
+	seen                     []bool // of functions that keep what came first: it has come
 	began, inserted, removed bool
 	number                   int64
 }
@@ -42,9 +45,14 @@ type group struct{ sequence, columns []string }
 
 // column is what a column of an aggregation, or of a sequence group, is.
 type column struct {
-	function string // "" in a sequence group: the newest value
-	ignores  bool   // ignore-retract
-	key      bool
+	function  string // "" in a sequence group: the newest value
+	ignores   bool   // ignore-retract
+	key       bool
+	t         types.Type
+	distinct  bool
+	nestedKey []string
+	limit     int // count-limit
+	time      int // the member that ts-field names, else the last one
 }
 
 // NewModel reads the options of a table that has been created.
@@ -60,7 +68,7 @@ func NewModel(s *schema.Schema) *Model {
 	}
 	slices.SortFunc(m.groups, func(a, b group) int { return slices.Compare(a.sequence, b.sequence) })
 	for _, f := range s.Fields {
-		c := column{key: slices.Contains(s.PrimaryKeys, f.Name), ignores: on(s, "fields."+f.Name+".ignore-retract")}
+		c := columnOf(s, f)
 		switch name, ok := s.Options["fields."+f.Name+".aggregate-function"]; {
 		case slices.Contains(list(s.Options["sequence.field"]), f.Name):
 			c.function = "last_value"
@@ -74,6 +82,24 @@ func NewModel(s *schema.Schema) *Model {
 		m.columns = append(m.columns, c)
 	}
 	return m
+}
+
+// columnOf reads the options of a column but its function.
+func columnOf(s *schema.Schema, f types.Field) column {
+	setting := func(name string) string { return s.Options["fields."+f.Name+"."+name] }
+	c := column{key: slices.Contains(s.PrimaryKeys, f.Name), t: f.Type, ignores: setting("ignore-retract") == "true",
+		distinct: setting("distinct") == "true", nestedKey: list(setting("nested-key")), limit: math.MaxInt32}
+	if n, err := strconv.Atoi(setting("count-limit")); err == nil {
+		c.limit = n
+	}
+	if f.Type.Root == types.Map {
+		members := f.Type.Element.Fields
+		c.time = len(members) - 1
+		if i := slices.IndexFunc(members, func(m types.Field) bool { return m.Name == setting("ts-field") }); i >= 0 {
+			c.time = i
+		}
+	}
+	return c
 }
 
 func on(s *schema.Schema, option string) bool { return s.Options[option] == "true" }
@@ -97,7 +123,8 @@ func (m *Model) Merge(rows []Row) (Row, bool, error) {
 // Fold is Merge, but a row that is alone is merged with nothing, as by compactions
 // that look up old rows.
 func (m *Model) Fold(rows []Row) (Row, bool, error) {
-	m.row, m.began, m.inserted, m.removed, m.number = make([]types.Value, len(m.s.Fields)), false, false, false, 0
+	m.row, m.seen = make([]types.Value, len(m.s.Fields)), make([]bool, len(m.s.Fields))
+	m.began, m.inserted, m.removed, m.number = false, false, false, 0
 	var take func(Row) error
 	switch m.engine {
 	case "first-row":

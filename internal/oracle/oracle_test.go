@@ -125,7 +125,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestCollect(t *testing.T) {
-	c := column{function: "collect"}
+	m := &Model{columns: []column{{function: "collect"}}, seen: make([]bool, 1)}
 	var acc types.Value
 	for i, step := range []struct {
 		v       types.Value
@@ -141,8 +141,65 @@ func TestCollect(t *testing.T) {
 		{[]types.Value{int64(3), int64(2), int64(1)}, true, "[]"},
 	} {
 		var err error
-		if acc, err = c.fold(acc, step.v, step.retract); err != nil || fmt.Sprint(acc) != step.want {
+		if acc, err = m.fold(0, acc, step.v, step.retract); err != nil || fmt.Sprint(acc) != step.want {
 			t.Errorf("step %d: %v, %v, want %s", i+1, acc, err, step.want)
+		}
+	}
+}
+
+// TestFunctions folds values, and takes one back at the end.
+func TestFunctions(t *testing.T) {
+	const table = "ARRAY<ROW<k INT, v INT>>"
+	row := func(k, v types.Value) types.Value { return []types.Value{k, v} }
+	rows := func(rows ...types.Value) types.Value { return rows }
+	entry := func(k, v types.Value) types.Entry { return types.Entry{Key: k, Value: v} }
+	entries := func(es ...types.Entry) types.Value { return es }
+	x, y, z := row(int64(1), int64(5)), row(int64(2), nil), row(int64(1), nil)
+	old, now, never := row(int64(1), "a"), row(int64(2), "b"), row(int64(3), nil)
+	for _, test := range []struct {
+		name, of string
+		options  map[string]string
+		values   []types.Value
+		back     types.Value
+		want     string
+	}{
+		{name: "first_value", of: "INT", values: []types.Value{nil, int64(1)}, want: "null"},
+		{name: "first_non_null_value", of: "INT", values: []types.Value{nil, int64(1), int64(2)}, want: "1"},
+		{name: "bool_and", of: "BOOLEAN", values: []types.Value{true, nil, false, true}, want: "false"},
+		{name: "bool_or", of: "BOOLEAN", values: []types.Value{nil, false, true}, want: "true"},
+		{name: "listagg", of: "STRING", options: map[string]string{"distinct": "true"}, values: []types.Value{"a,a", "b,,a", "", "c,b"}, want: "a,a,b,c"},
+		{name: "listagg", of: "STRING", values: []types.Value{"", "a", "", "a"}, want: "a,a"},
+		{name: "collect", of: "ARRAY<INT>", options: map[string]string{"distinct": "true"},
+			values: []types.Value{rows(int64(3), int64(3)), rows(int64(1), int64(2), int64(3))}, back: rows(int64(3)), want: "sorted[1][2]"},
+		{name: "merge_map", of: "MAP<INT, INT>", values: []types.Value{entries(entry(int64(1), int64(1)), entry(int64(2), int64(2))), entries(entry(int64(1), int64(9)))},
+			back: entries(entry(int64(2), nil)), want: "sorted[[1,9]]"},
+		{name: "merge_map_with_keytime", of: "MAP<INT, ROW<v INT, at STRING>>",
+			values: []types.Value{entries(entry(int64(7), now), entry(int64(8), old)), entries(entry(int64(7), old), entry(int64(8), nil), entry(int64(9), never))}, want: `sorted[[7,{"v":2,"at":"b"}]]`},
+		{name: "nested_update", of: table, options: map[string]string{"nested-key": "k"}, values: []types.Value{rows(x, y), rows(nil, z)}, want: `sorted[{"k":1,"v":null}][{"k":2,"v":null}]`},
+		{name: "nested_update", of: table, options: map[string]string{"nested-key": "k"}, values: []types.Value{rows(x, y)}, back: rows(z), want: `sorted[{"k":2,"v":null}]`},
+		{name: "nested_update", of: table, options: map[string]string{"count-limit": "2"}, values: []types.Value{rows(x), rows(nil, y, z), rows(x)}, want: `[{"k":1,"v":5},{"k":2,"v":null}]`},
+		{name: "nested_update", of: table, values: []types.Value{rows(x, y, x)}, back: rows(x), want: `[{"k":2,"v":null}]`},
+		{name: "nested_partial_update", of: table, options: map[string]string{"nested-key": "k"}, values: []types.Value{rows(x, y), rows(z, y)}, want: `sorted[{"k":1,"v":5}][{"k":2,"v":null}]`},
+		{name: "rbm32", of: "BYTES", values: []types.Value{Bitmap(4, 70000), Bitmap(1, 4)}, want: types.FormatValue(types.MustParse("BYTES"), Bitmap(70000, 1, 4))},
+	} {
+		s := &schema.Schema{Options: map[string]string{"merge-engine": "aggregation", "fields.a.aggregate-function": test.name}}
+		for key, v := range test.options {
+			s.Options["fields.a."+key] = v
+		}
+		s.Fields = []types.Field{{Name: "a", Type: types.MustParse(test.of)}}
+		m := NewModel(s)
+		var kept []Row
+		for _, v := range test.values {
+			kept = append(kept, Row{Values: []types.Value{v}})
+		}
+		if test.back != nil {
+			kept = append(kept, Row{Kind: types.Delete, Values: []types.Value{test.back}})
+		}
+		out, _, err := m.Fold(kept)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		} else if got := m.columns[0].text(out.Values[0]); got != test.want {
+			t.Errorf("%s of %v without %v: %s, want %s", test.name, test.values, test.back, got, test.want)
 		}
 	}
 }

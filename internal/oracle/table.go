@@ -66,13 +66,26 @@ func (t *Table) Row(key string) (Row, bool, error) {
 	if len(rows) == 0 {
 		return Row{}, false, nil
 	}
-	if len(t.sequence) > 0 {
+	r, ok, err := t.Merge(rows, false)
+	return r, ok && !r.Kind.IsRetract(), err
+}
+
+// Merge merges rows of one key, at least one, in order of their arrival. One that is
+// alone stays as it is, or with lone is merged with nothing, as by compactions that look
+// up old rows. It reports false for no row.
+func (t *Table) Merge(rows []Row, lone bool) (Row, bool, error) {
+	if len(t.sequence) > 0 && len(rows) > 1 {
 		rows = slices.Clone(rows)
 		slices.SortStableFunc(rows, t.byAge)
 	}
-	r, ok, err := t.model.Merge(rows)
-	return r, ok && !r.Kind.IsRetract(), err
+	if lone {
+		return t.model.Fold(rows)
+	}
+	return t.model.Merge(rows)
 }
+
+// Written are the rows of a key in order of their arrival.
+func (t *Table) Written(key string) []Row { return t.rows[key] }
 
 // LookedUp is the table after a compaction that looks up old rows and takes in all of
 // it: also rows that are alone with their key are merged.
@@ -123,14 +136,11 @@ func (t *Table) Rows() (map[string]string, error) {
 	return out, nil
 }
 
-// Text is a row's values as text.
+// Text is a row's values as text, those in no order sorted.
 func (t *Table) Text(r Row) string {
 	parts := make([]string, len(r.Values))
 	for i, v := range r.Values {
-		parts[i] = "null"
-		if v != nil {
-			parts[i] = types.FormatValue(t.s.Fields[i].Type, v)
-		}
+		parts[i] = t.model.columns[i].text(v)
 	}
 	return strings.Join(parts, " ")
 }
