@@ -88,5 +88,8 @@ func (f *File) Fields() []types.Field { return f.fields }
 // RowCount implements [fileformat.File]: blocks tell their rows, the header does not.
 func (f *File) RowCount() int64 { return -1 }
 
+// Codecs names what the file's blocks are compressed with.
+func (f *File) Codecs() []string { return []string{f.codec} }
+
 // BlocksUnpacked is the number of blocks that were decompressed so far.
 func (f *File) BlocksUnpacked() int64 { return f.unpacked.Load() }

@@ -108,11 +108,14 @@ func decompress(codec int32, buf, src []byte, size int) ([]byte, error) {
 		defer r.Close()
 		return readSized(buf, r, size)
 	}
-	name := "of an unknown number"
+	return nil, tarnerr.New(tarnerr.Unsupported, "decompressing Parquet page", "compression cannot be read yet", "codec", codecName(codec))
+}
+
+func codecName(codec int32) string {
 	if codec >= 0 && int(codec) < len(codecNames) {
-		name = codecNames[codec]
+		return codecNames[codec]
 	}
-	return nil, tarnerr.New(tarnerr.Unsupported, "decompressing Parquet page", "compression cannot be read yet", "codec", name)
+	return "of an unknown number"
 }
 
 const errPageSize = pageError("page does not have the size its header says")

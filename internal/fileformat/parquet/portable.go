@@ -15,4 +15,17 @@ func (f *File) Portable() bool {
 	return true
 }
 
+// Codecs names what the file's columns are compressed with, each codec once.
+func (f *File) Codecs() []string {
+	var out []string
+	for _, g := range f.meta.groups {
+		for _, c := range g.columns {
+			if name := codecName(c.codec); !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
 var portableCodecs = []int32{codecNone, codecSnappy, codecGzip, codecBrotli, codecZstd, codecLZ4Raw}
