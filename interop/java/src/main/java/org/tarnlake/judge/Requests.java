@@ -59,8 +59,8 @@ final class Requests {
         try (Warehouse warehouse = new Warehouse(Json.need(request, "warehouse"))) {
             switch (cmd) {
                 case "read" -> rows(request, reply, new Reading(warehouse).read(Query.of(request, null)));
-                case "stream" -> rows(request, reply, new Reading(warehouse)
-                        .stream(Query.of(request, null), Json.text(request, "from", "earliest"), Json.number(request, "to")));
+                case "stream" -> rows(request, reply, stream(new Reading(warehouse), request));
+                case "reads" -> reads(new Reading(warehouse), request, reply);
                 case "plan" -> reply.set("splits", Json.array(Wire.splits(new Reading(warehouse).plan(Query.of(request, null)))));
                 case "check" -> check(new Reading(warehouse), Query.of(request, null), reply);
                 case "scenario" -> reply.put("ops", scenario(warehouse, request));
@@ -69,6 +69,18 @@ final class Requests {
                 case "expire" -> new Upkeep(warehouse).expire(Json.need(request, "table"), Json.map(request.path("options")));
                 default -> throw new IllegalArgumentException("unknown cmd " + cmd);
             }
+        }
+    }
+
+    private static Reading.Rows stream(Reading reading, JsonNode request) throws Exception {
+        return reading.stream(Query.of(request, null), Json.text(request, "from", "earliest"), Json.number(request, "to"));
+    }
+
+    /** What several read and stream requests of one warehouse ask for. */
+    private static void reads(Reading reading, JsonNode request, ObjectNode reply) throws Exception {
+        ArrayNode all = reply.putArray("reads");
+        for (JsonNode one : request.get("reads")) {
+            rows(one, all.addObject(), one.has("from") ? stream(reading, one) : reading.read(Query.of(one, null)));
         }
     }
 

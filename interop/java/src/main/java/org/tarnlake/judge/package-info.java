@@ -15,6 +15,8 @@
  *       {@code out}, the lines go to that file.
  *   <li>{@code stream}: table, branch, options, from (a snapshot id, "earliest" or "latest-full"),
  *       to → the same, in the order of the reader.
+ *   <li>{@code reads}: reads, a list of what {@code read} is asked, or {@code stream} where there is
+ *       a from → reads, the same as of each.
  *   <li>{@code check}: table, branch → snapshots, each read in full, with rows and the SHA-256 of
  *       its lines, or error.
  *   <li>{@code scenario}: scenario (an object) or file; judge → ops, how many were carried out.
