@@ -11,6 +11,7 @@ import (
 type FollowOptions struct {
 	From Start
 	// To is the last snapshot to read; 0 follows on until Close or the context's end.
+	// Rows of a whole table to begin with that are those of a later one are Invalid.
 	To      int64
 	Columns []string // in this order; nil = all
 	// Where is exact, row by row: a change that makes a row match comes as its +U
@@ -72,7 +73,8 @@ type Start struct {
 // changelog, whose fold is the table (INV-READ-1).
 type Follower interface {
 	// Next returns the changes of the next snapshot that has any, and waits for it.
-	// It closes the rows of the one before. io.EOF behind FollowOptions.To or the
+	// It closes the rows of the one before. io.EOF behind FollowOptions.To, and where
+	// the last snapshot seen, or the one before the first, has a watermark behind the
 	// option scan.bounded.watermark.
 	Next(ctx context.Context) (*Changes, error)
 	// Position is the snapshot that comes next. Once the rows of all Changes are taken,

@@ -181,8 +181,8 @@ func hasPartitions(s *schema.Schema, opts table.CompactOptions) bool {
 // compact compacts one table and prints what became of it.
 func (a *app) compact(ctx context.Context, t table.Table, opts table.CompactOptions, format string) error {
 	report, err := a.compactTable(ctx, t, opts)
-	if report == nil {
-		return err
+	if report == nil || err != nil && report.Compacted == 0 && format == "text" {
+		return err // there is nothing to tell besides
 	}
 	return errors.Join(err, printCompact(a.out, t.Name(), report, format))
 }
@@ -209,9 +209,12 @@ func printCompact(w io.Writer, name table.Identifier, r *table.CompactReport, fo
 // compactText says what a compaction did.
 func compactText(r *table.CompactReport) string {
 	var b strings.Builder
-	if r.Compacted == 0 {
+	switch {
+	case r.Compacted == 0 && r.Lost > 0:
+		fmt.Fprintf(&b, "compacted no bucket of %d", r.Buckets)
+	case r.Compacted == 0:
 		fmt.Fprintf(&b, "nothing to compact in %s", count(int64(r.Buckets), "bucket"))
-	} else {
+	default:
 		fmt.Fprintf(&b, "compacted %s of %d: %s of %s to %s of %s, as %s in %.3f s", count(int64(r.Compacted), "bucket"), r.Buckets,
 			count(int64(r.FilesBefore), "file"), bytesText(r.BytesBefore), count(int64(r.FilesAfter), "file"), bytesText(r.BytesAfter),
 			snapshotNames(r.Snapshots), r.Elapsed.Seconds())

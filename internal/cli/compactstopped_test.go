@@ -11,7 +11,20 @@ import (
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/fileio/mem"
+	"github.com/tarnlake/tarn/table"
 )
+
+// What is said of a compaction that came to nothing is why.
+func TestCompactText(t *testing.T) {
+	for want, r := range map[string]table.CompactReport{
+		"nothing to compact in 3 buckets": {Buckets: 3},
+		"compacted no bucket of 3; 2 buckets left as others made them meanwhile": {Buckets: 3, Lost: 2},
+	} {
+		if got := compactText(&r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
 
 // A compaction of a database that is stopped by a signal changes no row, begins with no
 // further table, and goes on when it is run again.
@@ -53,7 +66,7 @@ func TestCompactIsStopped(t *testing.T) {
 		return faultio.Fault{}
 	}))
 	out, err := run(ctx, faulty, "", "db", "compact", "db")
-	if !errors.Is(err, context.Canceled) || strings.Contains(out, "db.b") || made != 2 {
+	if !errors.Is(err, context.Canceled) || strings.Contains(out, "db.b") || strings.Contains(out, "nothing to compact") || made != 2 {
 		t.Errorf("%d files were made; %q, %v", made, out, err)
 	}
 	if got := read(); got != want {

@@ -86,6 +86,7 @@ func (a *app) catalog(ctx context.Context) (catalog.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Components.Listener = a.warnings()
 	if a.rt, err = tarn.NewRuntime(cfg); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package paimon
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -37,6 +38,8 @@ func (t *Table) Follow(ctx context.Context, opts table.FollowOptions) (table.Fol
 		return nil, tarnerr.New(tarnerr.Invalid, op, "snapshot ids begin with 1", "table", t.name, "snapshot", f.from.Snapshot)
 	case opts.From.Mode > table.StartTime:
 		return nil, tarnerr.New(tarnerr.Invalid, op, "no such start", "table", t.name, "mode", opts.From.Mode)
+	case f.from.Mode == table.StartFull && opts.To > 0 && f.from.Snapshot > opts.To:
+		return nil, f.beyond(f.from.Snapshot)
 	case opts.To < 0:
 		return nil, tarnerr.New(tarnerr.Invalid, op, "snapshot ids begin with 1", "table", t.name, "to", opts.To)
 	}
@@ -109,6 +112,7 @@ type follower struct {
 	progress
 	next   int64 // snapshot to read, 0 before the first look
 	begun  bool
+	ended  bool // by scan.bounded.watermark, before a snapshot was looked at
 	misses int // looks in a row that found nothing
 	cur    batch.Reader
 	err    error
@@ -146,8 +150,16 @@ func (f *follower) changes(ctx context.Context) (*table.Changes, error) {
 	for {
 		if !f.begun {
 			c, err := f.begin(ctx)
-			if c != nil || err != nil {
-				return c, err
+			if err == nil && f.begun {
+				if f.ended, err = f.bounded(ctx); err != nil { // the next call begins again
+					f.next, f.begun, f.owed = 0, false, false
+				}
+			}
+			if err != nil {
+				return nil, errors.Join(err, f.leave())
+			}
+			if c != nil {
+				return c, nil
 			}
 			if !f.begun { // there is no snapshot yet
 				if err := f.wait(ctx, f.interval); err != nil {
@@ -156,7 +168,7 @@ func (f *follower) changes(ctx context.Context) (*table.Changes, error) {
 				continue
 			}
 		}
-		if f.to > 0 && f.next > f.to {
+		if f.ended || f.to > 0 && f.next > f.to {
 			return nil, io.EOF
 		}
 		snap, err := f.look(ctx)
@@ -166,7 +178,7 @@ func (f *follower) changes(ctx context.Context) (*table.Changes, error) {
 		if snap == nil {
 			continue
 		}
-		if b := f.options.Stream.BoundedWatermark; b != nil && snap.Watermark != nil && *snap.Watermark > *b {
+		if f.passed(snap) {
 			return nil, io.EOF
 		}
 		c, err := f.open(ctx, snap)
@@ -209,12 +221,38 @@ func (f *follower) begin(ctx context.Context) (*table.Changes, error) {
 	if snap == nil || err != nil {
 		return nil, err
 	}
+	if f.to > 0 && snap.ID > f.to {
+		return nil, f.beyond(snap.ID)
+	}
 	c, err := f.state(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
 	f.next, f.begun = snap.ID+1, true
 	return c, nil
+}
+
+// beyond is the error where the rows to begin with are those of a later snapshot than
+// the last one to read.
+func (f *follower) beyond(id int64) error {
+	return tarnerr.New(tarnerr.Invalid, "following table", "the rows to begin with lie behind the last snapshot to read",
+		"table", f.name, "snapshot", id, "to", f.to).WithHint("Begin with the changes, or with the rows of an earlier snapshot.")
+}
+
+// passed reports that a snapshot is behind the end by the option scan.bounded.watermark.
+func (f *follower) passed(snap *snapshot.Snapshot) bool {
+	b := f.options.Stream.BoundedWatermark
+	return b != nil && snap.Watermark != nil && *snap.Watermark > *b
+}
+
+// bounded reports that the snapshot before the first one to read has passed the end
+// already: none that follows need come. Source: table/source/DataTableStreamScan.
+func (f *follower) bounded(ctx context.Context) (bool, error) {
+	if f.options.Stream.BoundedWatermark == nil || f.next < 2 {
+		return false, nil
+	}
+	snap, err := f.snapshots.Try(ctx, f.next-1)
+	return err == nil && snap != nil && f.passed(snap), err
 }
 
 // full is the snapshot whose rows come first, the earliest when it is gone. One

@@ -207,6 +207,58 @@ func TestFollowExpired(t *testing.T) {
 	wantKind(t, err, tarnerr.NotFound, "rolled back")
 }
 
+// No rows are given that lie behind the last snapshot to read.
+func TestFollowToBeforeState(t *testing.T) {
+	f := newFixture(t)
+	tbl := f.open(f.create(keySpec()))
+	f.mustWrite(tbl, ids("mon", "a", 1))
+	f.mustWrite(tbl, ids("mon", "b", 2))
+	_, err := f.follow(tbl, table.FollowOptions{To: 1}).Next(f.ctx)
+	wantKind(t, err, tarnerr.Invalid, "snapshot=2", "to=1", "db.t")
+	_, err = tbl.Follow(f.ctx, table.FollowOptions{From: table.Start{Mode: table.StartFull, Snapshot: 7}, To: 5})
+	wantKind(t, err, tarnerr.Invalid, "snapshot=7", "to=5", "db.t")
+	f.want(f.all(f.follow(tbl, table.FollowOptions{To: 2})), "2: 0|mon|1|a", "2: 0|mon|2|b")
+	if l := f.all(f.follow(tbl, table.FollowOptions{From: table.Start{Mode: table.StartAt, Snapshot: 3}, To: 2})); l != nil {
+		t.Errorf("behind the end: %v", l)
+	}
+}
+
+// The end by watermark is seen where following begins, too: nothing is waited for.
+func TestFollowBoundedByWatermark(t *testing.T) {
+	f := newFixture(t)
+	tbl := f.open(f.create(keySpec()))
+	for i, mark := range []int64{10, 50, 100, 120} {
+		w, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{Watermark: &mark})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		rec := f.batch(tbl, ids("mon", "v", i))
+		defer rec.Release()
+		if err := w.Write(f.ctx, rec); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(f.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(mode table.StartMode, id int64) table.FollowOptions {
+		return table.FollowOptions{From: table.Start{Mode: mode, Snapshot: id}, Options: map[string]string{"scan.bounded.watermark": "50"}}
+	}
+	all := []string{"4: 0|mon|0|v", "4: 0|mon|1|v", "4: 0|mon|2|v", "4: 0|mon|3|v"}
+	f.want(f.all(f.follow(tbl, at(table.StartEarliest, 0))), "1: 0|mon|0|v", "2: 0|mon|1|v")
+	f.want(f.all(f.follow(tbl, at(table.StartLatestFull, 0))), all...)
+	f.want(f.all(f.follow(tbl, at(table.StartFull, 2))), "2: 0|mon|0|v", "2: 0|mon|1|v")
+	for _, o := range []table.FollowOptions{at(table.StartLatest, 0), at(table.StartAt, 5), at(table.StartAt, 4)} {
+		if l := f.all(f.follow(tbl, o)); l != nil {
+			t.Errorf("from %v: %v", o.From, l)
+		}
+	}
+	if p := f.follow(tbl, at(table.StartLatest, 0)); p.Position() != 5 {
+		t.Errorf("position %d", p.Position())
+	}
+}
+
 func TestFollowRefuses(t *testing.T) {
 	f := newFixture(t)
 	tbl := f.open(f.create(keySpec()))
