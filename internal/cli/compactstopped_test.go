@@ -17,7 +17,7 @@ import (
 // What is said of a compaction that came to nothing is why.
 func TestCompactText(t *testing.T) {
 	for want, r := range map[string]table.CompactReport{
-		"nothing to compact in 3 buckets": {Buckets: 3},
+		"nothing to compact in 3 buckets":                                        {Buckets: 3},
 		"compacted no bucket of 3; 2 buckets left as others made them meanwhile": {Buckets: 3, Lost: 2},
 	} {
 		if got := compactText(&r); got != want {

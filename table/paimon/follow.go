@@ -113,7 +113,7 @@ type follower struct {
 	next   int64 // snapshot to read, 0 before the first look
 	begun  bool
 	ended  bool // by scan.bounded.watermark, before a snapshot was looked at
-	misses int // looks in a row that found nothing
+	misses int  // looks in a row that found nothing
 	cur    batch.Reader
 	err    error
 }
