@@ -11,7 +11,7 @@ var commitKeys = []Key{
 	{Name: "commit.min-retry-wait", Kind: Duration, Default: "10 ms"},
 	{Name: "commit.max-retry-wait", Kind: Duration, Default: "10 s"},
 	{Name: "commit.timeout", Kind: Duration, Default: Unset},
-	{Name: "commit.force-compact", Kind: Bool, Default: "false"},
+	{Name: "commit.force-compact", Kind: Bool, Default: "false", Note: "of key tables; append tables are compacted by tarn table compact"},
 	{Name: "commit.force-create-snapshot", Kind: Bool, Default: "false", State: Harmless, Note: "without effect in Paimon 1.4.2, too: what a stream commits always makes a snapshot"},
 	{Name: "snapshot.ignore-empty-commit", Kind: Bool, Default: Unset, Note: "of batch writes, which make no snapshot of nothing unless it is false; a stream's always do"},
 	{Name: "commit.discard-duplicate-files", Kind: Bool, Default: "false", Note: "of new files; costs a read of the partitions written to"},

@@ -13,7 +13,7 @@ var compactKeys = []Key{
 	{Name: "compaction.optimization-interval", Kind: Duration, Default: Unset},
 	{Name: "compaction.total-size-threshold", Kind: Size, Default: Unset},
 	{Name: "compaction.incremental-size-threshold", Kind: Size, Default: Unset},
-	{Name: "compaction.min.file-num", Kind: Int, Default: "5"},
+	{Name: "compaction.min.file-num", Kind: Int, Default: "5", Note: "of append tables, in tarn table compact"},
 	{Name: "compaction.file-num-limit", Kind: Int, Default: "100000", State: Harmless, Note: "all files of a partition are looked at"},
 	{Name: "compaction.delete-ratio-threshold", Kind: Double, Default: "0.2", State: Harmless, Note: "tables with deletion vectors are refused"},
 	{Name: "compaction.force-rewrite-all-files", Kind: Bool, Default: "false"},
