@@ -546,36 +546,50 @@ func TestEveryCallOfCompactFails(t *testing.T) {
 	}
 }
 
-// A rate holds the writing back: what was written takes about as long as it allows.
+// A rate holds the writing back, that of all workers together: what was written takes about
+// as long as it allows.
 func TestCompactAtARate(t *testing.T) {
-	f := newFixture(t)
-	fs := f.create(with(keySpec(), "bucket", "1"))
-	tbl := f.open(fs)
-	for _, day := range []string{"mon", "tue", "wed"} {
-		f.mustWrite(tbl, ids(day, "a", 1, 2, 3))
-		f.mustWrite(tbl, ids(day, "b", 1))
-	}
-	c := f.components(fs)
-	slow := &sleeper{Env: c.Env}
-	c.Env, c.Workers = slow, 1
-	other, err := paimon.Open(f.ctx, c, name, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const rate = 100
-	r := f.compact(other, table.CompactOptions{BytesPerSecond: rate})
-	// Of three files of one size the last is not waited for.
-	if least := 2 * r.BytesAfter / 3 / rate; r.Compacted != 3 || slow.slept < time.Duration(least)*time.Second {
-		t.Errorf("%+v, slept for %v of %d s at least", r, slow.slept, least)
+	for _, workers := range []int{1, 4} {
+		f := newFixture(t)
+		fs := f.create(with(keySpec(), "bucket", "1"))
+		tbl := f.open(fs)
+		const files = 8
+		for i := range files {
+			day := fmt.Sprint("day ", i)
+			f.mustWrite(tbl, ids(day, "a", 1, 2, 3))
+			f.mustWrite(tbl, ids(day, "b", 1))
+		}
+		c := f.components(fs)
+		slow := &sleeper{Env: c.Env, now: c.Env.Now()}
+		c.Env, c.Workers = slow, workers
+		other, err := paimon.Open(f.ctx, c, name, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const rate = 100
+		r := f.compact(other, table.CompactOptions{BytesPerSecond: rate})
+		// Of files of one size nobody waits for those that are under way at the end.
+		least := time.Duration(r.BytesAfter/files*int64(files-workers)/rate) * time.Second
+		most := time.Duration(r.BytesAfter/rate) * time.Second
+		if r.Compacted != files || slow.longest < least || slow.longest > most {
+			t.Errorf("%d workers: %+v, one waited until %v had passed, want %v to %v", workers, r, slow.longest, least, most)
+		}
 	}
 }
 
+// sleeper is an environment in which time stands still: whoever sleeps tells only until when.
 type sleeper struct {
 	env.Env
-	slept time.Duration
+	now     time.Time
+	mu      sync.Mutex
+	longest time.Duration
 }
 
-func (s *sleeper) Sleep(ctx context.Context, d time.Duration) error {
-	s.slept += d
-	return s.Env.Sleep(ctx, d)
+func (s *sleeper) Now() time.Time { return s.now }
+
+func (s *sleeper) Sleep(_ context.Context, d time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.longest = max(s.longest, d)
+	return nil
 }
