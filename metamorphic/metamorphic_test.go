@@ -58,7 +58,9 @@ func TestHistories(t *testing.T) {
 		return
 	}
 	reached := map[pair]int{}
-	spills, compacted := map[string]int64{}, map[string]int{}
+	var held int64
+	var made drawn
+	spills, compacted := map[string]int64{}, map[value]int{}
 	var mu sync.Mutex
 	const lanes = 2
 	t.Run("lanes", func(t *testing.T) {
@@ -72,7 +74,13 @@ func TestHistories(t *testing.T) {
 					}
 					mu.Lock()
 					spills[all[seed][buffer]] += done.spills.Load()
-					compacted[all[seed][compaction]] += done.compacted
+					held += done.held
+					made.late += done.late
+					made.lateBack += done.lateBack
+					for _, a := range []int{compaction, early, writer} {
+						v := value{a, all[seed][a]}
+						compacted[v] += done.compacted
+					}
 					for _, p := range all[seed].pairs() {
 						reached[p]++
 					}
@@ -82,19 +90,25 @@ func TestHistories(t *testing.T) {
 		}
 	})
 	for _, p := range allPairs() {
-		if refused[p] == "" && reached[p] == 0 {
+		if p.legal() && reached[p] == 0 {
 			t.Errorf("no history was played with %v", p)
 		}
 	}
 	if spills["spilling"] == 0 || spills["ample"]+spills["flushing"] > 0 {
 		t.Errorf("spilled buffers: %v", spills)
 	}
-	for _, when := range axes[compaction].values {
-		if lazy := when == "late" || strings.HasPrefix(when, "write-only"); !lazy && compacted[when] == 0 {
-			t.Errorf("no commit with compaction=%s compacted anything: %v", when, compacted)
+	for _, a := range []int{compaction, early, writer} {
+		for _, when := range axes[a].values {
+			if lazy := strings.HasPrefix(when, "write-only"); !lazy && compacted[value{a, when}] == 0 {
+				t.Errorf("no commit with %v compacted anything: %v", value{a, when}, compacted)
+			}
 		}
 	}
-	t.Logf("%d histories, spills %v, compactions by commits %v\n%s", len(all), spills, compacted, coverage(reached))
+	if held == 0 || made.late == 0 || made.lateBack == 0 {
+		t.Errorf("files held back: %d, late rows: %+v", held, made)
+	}
+	t.Logf("%d histories, spills %v, compactions by commits %v, files held back %d, late rows %+v\n%s",
+		len(all), spills, compacted, held, made, coverage(reached))
 	if file := os.Getenv(summaryEnv); file != "" {
 		text := fmt.Sprintf("%d histories; of each value with each axis the pair that the fewest of them held\n%s", len(all), summary(reached))
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -142,7 +156,7 @@ func minimise(ctx context.Context, s *schema.Schema, h history, seed uint64, err
 		}
 	}
 	for key := range keys {
-		without := history{config: h.config}
+		without := history{config: h.config, drawn: h.drawn}
 		for _, c := range h.commits {
 			batches := slices.Clone(c.batches)
 			for i, rows := range batches {
@@ -153,12 +167,15 @@ func minimise(ctx context.Context, s *schema.Schema, h history, seed uint64, err
 		}
 		try(without)
 	}
-	for n := len(h.commits) - 1; n > 0 && try(history{h.config, h.commits[:n]}); n-- {
+	for n := len(h.commits) - 1; n > 0 && try(history{h.config, h.commits[:n], h.drawn}); n-- {
 	}
 	for i := range h.commits {
-		smaller := history{h.config, slices.Clone(h.commits)}
-		smaller.commits[i].full, smaller.commits[i].minor = false, false
-		try(smaller)
+		// Rows are made to fit what compactions settle.
+		if !h.config.settledBy(h.commits[i]) {
+			smaller := history{h.config, slices.Clone(h.commits), h.drawn}
+			smaller.commits[i].minor = false
+			try(smaller)
+		}
 	}
 	return h, err
 }
@@ -176,6 +193,8 @@ func coverage(reached map[pair]int) string {
 					p := pair{{x, v}, {y, u}}
 					if refused[p] != "" {
 						fmt.Fprint(w, "\trefused")
+					} else if unplayed[p] != "" {
+						fmt.Fprint(w, "\tunplayed")
 					} else {
 						fmt.Fprintf(w, "\t%d", reached[p])
 					}
@@ -208,7 +227,7 @@ func summary(reached map[pair]int) string {
 					if x > y {
 						p = pair{{y, u}, {x, v}}
 					}
-					if x != y && refused[p] == "" && (!legal || reached[p] < least) {
+					if x != y && p.legal() && (!legal || reached[p] < least) {
 						least, legal = reached[p], true
 					}
 				}
@@ -248,9 +267,26 @@ func TestRefusedRows(t *testing.T) {
 		row.Values[0] = int64(1)
 		back := row
 		back.Kind = types.Delete
-		_, err = play(t.Context(), history{c, []commit{{batches: [][]oracle.Row{{row, back}}}}}, 0)
+		_, err = play(t.Context(), history{config: c, commits: []commit{{batches: [][]oracle.Row{{row, back}}}}}, 0)
 		if !errors.Is(err, tarnerr.Invalid) || !strings.Contains(err.Error(), "can not accept") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestLookupsBesideFullCompaction writes to the tables that are unplayed because Tarn does not.
+func TestLookupsBesideFullCompaction(t *testing.T) {
+	for _, how := range []string{"forced", "gentle-forced"} {
+		c := pair{{producer, "full-compaction"}, {lookups, how}}.config()
+		s, err := create(t.Context(), mem.New(mem.Posix), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := oracle.Row{Values: make([]types.Value, len(s.Fields))}
+		row.Values[0] = int64(1)
+		_, err = play(t.Context(), history{config: c, commits: []commit{{batches: [][]oracle.Row{{row}}}}}, 0)
+		if !errors.Is(err, tarnerr.Unsupported) || !strings.Contains(err.Error(), "force-lookup") {
+			t.Errorf("%s: %v", how, err)
 		}
 	}
 }

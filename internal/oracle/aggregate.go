@@ -138,6 +138,9 @@ func (c column) takeBack(acc, v types.Value) (types.Value, error) {
 	}
 	switch c.function {
 	case "product":
+		if v.(int64) == 0 {
+			return nil, ErrZero
+		}
 		return acc.(int64) / v.(int64), nil
 	case "collect":
 		return without(acc.([]types.Value), v.([]types.Value)), nil
@@ -146,7 +149,7 @@ func (c column) takeBack(acc, v types.Value) (types.Value, error) {
 			return at(v.([]types.Entry), e.Key) >= 0
 		}), nil
 	case "nested_update":
-		return slices.DeleteFunc(slices.Clone(acc.([]types.Value)), func(row types.Value) bool {
+		return slices.DeleteFunc(c.perKey(acc.([]types.Value)), func(row types.Value) bool {
 			return slices.ContainsFunc(v.([]types.Value), func(out types.Value) bool { return c.id(out) == c.id(row) })
 		}), nil
 	}

@@ -24,6 +24,9 @@ func (r Row) String() string { return fmt.Sprint(r.Kind, " ", r.Number, " ", r.V
 // ErrRetract is that an engine does not take rows that take others back.
 var ErrRetract = errors.New("the merge engine takes no -U and -D")
 
+// ErrZero is that a product is to be divided by 0, which no table can do.
+var ErrZero = errors.New("taking a factor of 0 back")
+
 // Model merges rows of one key. Not safe for concurrent use.
 type Model struct {
 	s        *schema.Schema

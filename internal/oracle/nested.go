@@ -80,13 +80,15 @@ func (c column) nested(acc, v []types.Value) []types.Value {
 	}
 	out := slices.DeleteFunc(slices.Clone(acc), isNull)
 	more := slices.DeleteFunc(slices.Clone(v), isNull)
-	out = append(out, more[:min(len(more), c.limit-len(acc))]...)
-	if len(c.nestedKey) == 0 {
-		return out
-	}
+	return c.perKey(append(out, more[:min(len(more), c.limit-len(acc))]...))
+}
+
+// perKey are the rows of a nested table, with a key the last one of each.
+func (c column) perKey(rows []types.Value) []types.Value {
 	kept := []types.Value{}
-	for i, row := range out {
-		if !slices.ContainsFunc(out[i+1:], func(later types.Value) bool { return c.id(later) == c.id(row) }) {
+	for i, row := range rows {
+		again := len(c.nestedKey) > 0 && slices.ContainsFunc(rows[i+1:], func(later types.Value) bool { return c.id(later) == c.id(row) })
+		if row != nil && !again {
 			kept = append(kept, row)
 		}
 	}

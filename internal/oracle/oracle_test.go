@@ -177,6 +177,7 @@ func TestFunctions(t *testing.T) {
 			values: []types.Value{entries(entry(int64(7), now), entry(int64(8), old)), entries(entry(int64(7), old), entry(int64(8), nil), entry(int64(9), never))}, want: `sorted[[7,{"v":2,"at":"b"}]]`},
 		{name: "nested_update", of: table, options: map[string]string{"nested-key": "k"}, values: []types.Value{rows(x, y), rows(nil, z)}, want: `sorted[{"k":1,"v":null}][{"k":2,"v":null}]`},
 		{name: "nested_update", of: table, options: map[string]string{"nested-key": "k"}, values: []types.Value{rows(x, y)}, back: rows(z), want: `sorted[{"k":2,"v":null}]`},
+		{name: "nested_update", of: table, options: map[string]string{"nested-key": "k"}, values: []types.Value{rows(x, nil, z)}, back: rows(y), want: `sorted[{"k":1,"v":null}]`},
 		{name: "nested_update", of: table, options: map[string]string{"count-limit": "2"}, values: []types.Value{rows(x), rows(nil, y, z), rows(x)}, want: `[{"k":1,"v":5},{"k":2,"v":null}]`},
 		{name: "nested_update", of: table, values: []types.Value{rows(x, y, x)}, back: rows(x), want: `[{"k":2,"v":null}]`},
 		{name: "nested_partial_update", of: table, options: map[string]string{"nested-key": "k"}, values: []types.Value{rows(x, y), rows(z, y)}, want: `sorted[{"k":1,"v":5}][{"k":2,"v":null}]`},

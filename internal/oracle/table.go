@@ -107,6 +107,21 @@ func (t *Table) LookedUp() (*Table, error) {
 	return &out, nil
 }
 
+// Compact takes in that all rows of each key were compacted into one, with lone by
+// compactions that look up old rows. Those that take others back are dropped.
+func (t *Table) Compact(lone bool) error {
+	for key, rows := range t.rows {
+		r, ok, err := t.Merge(rows, lone)
+		if err != nil {
+			return err
+		}
+		if delete(t.rows, key); ok && !r.Kind.IsRetract() {
+			t.rows[key] = []Row{r}
+		}
+	}
+	return nil
+}
+
 func (t *Table) byAge(a, b Row) int {
 	for _, i := range t.sequence {
 		x, y := a.Values[i], b.Values[i]
