@@ -203,7 +203,7 @@ func (v *validator) sequence() error {
 		case !v.has(f):
 			return v.s.noSuchColumn("sequence.field names no column", "sequence.field", f)
 		case v.set("fields." + f + ".aggregate-function"):
-			return invalid("a sequence field cannot be aggregated", "option", "fields."+f+".aggregate-function").
+			return invalid("a sequence field cannot be aggregated", "sequence.field", f, "option", "fields."+f+".aggregate-function").
 				WithHint("Remove the option.")
 		case slices.Contains(seq[:i], f):
 			return invalid("sequence.field names a column twice", "sequence.field", f).WithHint("Name each column once.")

@@ -59,7 +59,7 @@ func (v *validator) deletionVectors() error {
 	}
 	if v.opts.ChangelogProducer == "full-compaction" {
 		return invalid("deletion vectors do not go with this changelog producer", "changelog-producer", v.opts.ChangelogProducer).
-			WithHint("Use none, input or lookup.")
+			WithHint("Use none, input or lookup, or set deletion-vectors.enabled=false.")
 	}
 	if v.opts.MergeEngine == "first-row" && !v.on("pk-clustering-override") {
 		return invalid("first-row never deletes old rows, it needs no deletion vectors", "option", "deletion-vectors.enabled").
