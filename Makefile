@@ -19,8 +19,8 @@ test: ## all test groups, one after another, with the time of each
 bench: ## Go benchmarks of each stage
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-bench-peers: ## the contest with Java Paimon, pypaimon-native and DuckDB (SIZE=1m REPETITIONS=5)
-	@bash scripts/bench-peers.sh $(or $(SIZE),1m) $(or $(REPETITIONS),5)
+bench-peers: ## the contest with Java Paimon, pypaimon-native and DuckDB (SIZE=5m REPETITIONS=5 WORKLOADS=lsm)
+	@bash scripts/bench-peers.sh $(or $(SIZE),5m) $(or $(REPETITIONS),5) $(or $(WORKLOADS),lsm)
 
 interop: ## round trips with Java Paimon and pypaimon
 	@bash scripts/test-groups.sh interop

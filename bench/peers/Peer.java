@@ -1,4 +1,6 @@
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -11,6 +13,7 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
@@ -23,6 +26,10 @@ import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.FileIOLoader;
+import org.apache.paimon.fs.PositionOutputStream;
+import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.io.CompactIncrement;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.io.DataIncrement;
@@ -40,6 +47,7 @@ import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.paimon.table.sink.StreamTableCommit;
 import org.apache.paimon.table.sink.StreamTableWrite;
 import org.apache.paimon.table.sink.StreamWriteBuilder;
+import org.apache.paimon.table.sink.TableWrite;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
@@ -149,7 +157,7 @@ public final class Peer {
     static Catalog catalog() throws Exception {
         Options o = new Options();
         o.set("warehouse", "file:" + dir);
-        Catalog c = CatalogFactory.createCatalog(CatalogContext.create(o));
+        Catalog c = CatalogFactory.createCatalog(CatalogContext.create(o, new Counted.Loader(), null));
         c.createDatabase("b", true);
         return c;
     }
@@ -256,50 +264,75 @@ public final class Peer {
         }
     }
 
-    /** Ten commits: a batch write each, which does not compact, or with mode=stream one write that does. */
+    /** Ten commits: a batch write each, or with mode=stream one write. With mode=writeonly nothing compacts. */
     static void ingest() throws Exception {
-        boolean keyed = text("pk", "true").equals("true"), stream = text("mode", "").equals("stream");
+        boolean keyed = text("pk", "true").equals("true");
+        String mode = text("mode", keyed ? "stream" : "batch");
+        int parts = number("parts", 0), warmup = number("warmup", 0);
         Map<String, String> options = new HashMap<>();
         if (settings.containsKey("changelog")) {
             options.put("changelog-producer", text("changelog", ""));
         }
-        if (keyed && !stream) {
+        if (mode.equals("writeonly")) {
             options.put("write-only", "true");
         }
         for (int it = 0; it < number("iters", 2); it++) {
-            Table t = create("ingest" + it, keyed, keyed ? "2" : "-1", options);
+            boolean warming = it == 0 && warmup > 0;
+            long all = warming ? size / warmup : size;
+            Table t = create("ingest" + it, keyed, parts > 0, keyed ? "2" : "-1", options);
             Clock total = new Clock();
-            StreamWriteBuilder b = t.newStreamWriteBuilder();
-            try (StreamTableWrite w = b.newWrite(); StreamTableCommit commit = b.newCommit()) {
-                w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
-                total.stop();
-                for (int i = 0; i < 10; i++) {
-                    InternalRow[] rows = rows(i * (size / 10), (int) (size / 10), size * 2 / 5, 0);
-                    total.start();
-                    if (stream) {
-                        for (InternalRow r : rows) {
-                            w.write(r);
-                        }
+            long before = Counted.written.get();
+            if (mode.equals("stream")) {
+                StreamWriteBuilder b = t.newStreamWriteBuilder();
+                try (StreamTableWrite w = b.newWrite(); StreamTableCommit commit = b.newCommit()) {
+                    w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+                    for (int i = 0; i < 10; i++) {
+                        write(w, i, all, parts, total);
                         // Changelogs wait for compactions, as Flink's sink does; without, the last commit waits.
                         commit.commit(i + 1, w.prepareCommit(i == 9 || settings.containsKey("changelog"), i + 1));
-                    } else {
-                        commit(t, rows, 2);
                     }
-                    total.stop();
                 }
-                total.start();
+            } else {
+                for (int i = 0; i < 10; i++) {
+                    BatchWriteBuilder b = t.newBatchWriteBuilder();
+                    try (BatchTableWrite w = b.newWrite(); BatchTableCommit commit = b.newCommit()) {
+                        w.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+                        write(w, i, all, parts, total);
+                        commit.commit(w.prepareCommit());
+                    }
+                }
             }
             total.stop();
-            result("ingest", it == 0 ? "cold" : "warm", size, total, "");
+            result("ingest", warming ? "warm-up" : it == 0 ? "cold" : "warm", all, total, ",\"wbytes\":" + (Counted.written.get() - before));
+        }
+    }
+
+    /** Writes the i-th tenth of rows, which are made while the clock stands still, few at a time: a small heap holds them. */
+    static void write(TableWrite w, int i, long all, int parts, Clock clock) throws Exception {
+        int n = (int) (all / 10);
+        for (int from = 0; from < n; from += 20_000) {
+            clock.stop();
+            InternalRow[] rows = rows((long) i * n + from, Math.min(20_000, n - from), all * 2 / 5, 0);
+            for (int j = 0; parts > 0 && j < rows.length; j++) {
+                rows[j] = in(rows[j], (int) (rows[j].getLong(0) % parts));
+            }
+            clock.start();
+            for (InternalRow r : rows) {
+                w.write(r);
+            }
         }
     }
 
     static void compact() throws Exception {
-        Table t = open(text("table", "mor"));
-        Clock c = new Clock();
-        commit(t, null, 2);
-        c.stop();
-        result("compact", "cold", size, c, "");
+        int it = 0;
+        for (String name : text("tables", "mor").split(",")) {
+            Table t = open(name);
+            long before = Counted.written.get();
+            Clock c = new Clock();
+            commit(t, null, 2);
+            c.stop();
+            result("compact", it++ == 0 ? "cold" : "warm", size, c, ",\"wbytes\":" + (Counted.written.get() - before));
+        }
     }
 
     /** What the changelog adds minus what it takes away. */
@@ -357,8 +390,12 @@ public final class Peer {
     }
 
     static void scan() throws Exception {
-        Table t = open(text("table", "mor"));
-        int threads = number("threads", 2);
+        for (String name : text("table", "mor").split(",")) {
+            scan((FileStoreTable) open(name), number("threads", 2));
+        }
+    }
+
+    static void scan(FileStoreTable t, int threads) throws Exception {
         PredicateBuilder p = new PredicateBuilder(t.rowType());
         for (String kind : text("kinds", "full,two,range").split(",")) {
             for (int it = 0; it < number("iters", 3); it++) {
@@ -371,7 +408,8 @@ public final class Peer {
                 }
                 Sums sums = read(t, rb, threads, kind.equals("two"), kind.equals("range"));
                 c.stop();
-                result(kind, it == 0 ? "cold" : "warm" + it, sums.n, c, ",\"check\":" + sums.json(kind.equals("two")));
+                result(kind, it == 0 ? "cold" : "warm" + it, sums.n, c, ",\"records\":" + t.latestSnapshot().orElseThrow().totalRecordCount()
+                        + ",\"check\":" + sums.json(kind.equals("two")));
             }
         }
     }
@@ -432,14 +470,19 @@ public final class Peer {
     static List<InternalRow> few(long from, int n, int partition) {
         List<InternalRow> out = new ArrayList<>();
         for (InternalRow r : rows(from, n, 1000, 0)) {
-            Object[] fields = new Object[NAMES.length + 1];
-            for (int i = 0; i < NAMES.length; i++) {
-                fields[i] = ((GenericRow) r).getField(i);
-            }
-            fields[NAMES.length] = partition;
-            out.add(GenericRow.of(fields));
+            out.add(in(r, partition));
         }
         return out;
+    }
+
+    /** A row with its partition. */
+    static InternalRow in(InternalRow r, int partition) {
+        Object[] fields = new Object[NAMES.length + 1];
+        for (int i = 0; i < NAMES.length; i++) {
+            fields[i] = ((GenericRow) r).getField(i);
+        }
+        fields[NAMES.length] = partition;
+        return GenericRow.of(fields);
     }
 
     /** Ten rows a commit, by a writer of its own, into tables of many files. */
@@ -573,9 +616,46 @@ public final class Peer {
         }
     }
 
+    /** The local file system, with a count of the bytes written to files of tables, those deleted later included. */
+    static final class Counted extends LocalFileIO {
+        static final AtomicLong written = new AtomicLong();
+
+        @Override
+        public PositionOutputStream newOutputStream(org.apache.paimon.fs.Path path, boolean overwrite) throws IOException {
+            if (!overwrite && exists(path)) {
+                throw new FileAlreadyExistsException(path.toString());
+            }
+            mkdirs(path.getParent());
+            return new LocalPositionOutputStream(toFile(path)) {
+                boolean closed;
+
+                @Override
+                public void close() throws IOException {
+                    if (!closed) {
+                        closed = true;
+                        written.addAndGet(getPos());
+                    }
+                    super.close();
+                }
+            };
+        }
+
+        static final class Loader implements FileIOLoader {
+            @Override
+            public String getScheme() {
+                return "file";
+            }
+
+            @Override
+            public FileIO load(org.apache.paimon.fs.Path path) {
+                return new Counted();
+            }
+        }
+    }
+
     /** Sums over every column, as package bench/rows has them. */
     static final class Sums {
-        long n, id, seq, st, amt, qty, pnull, note, ts, d, flag;
+        long n, id, seq, st, amt, qty, pnull, note, ts, d, flag, p;
         double price;
 
         void add(InternalRow r, boolean two) {
@@ -598,16 +678,17 @@ public final class Peer {
             ts += r.getTimestamp(7, 3).getMillisecond();
             d += r.getInt(8);
             flag += r.getBoolean(9) ? 1 : 0;
+            p += r.getFieldCount() > NAMES.length ? r.getInt(NAMES.length) : 0;
         }
 
         void merge(Sums o) {
             n += o.n; id += o.id; seq += o.seq; st += o.st; amt += o.amt; qty += o.qty; pnull += o.pnull;
-            note += o.note; ts += o.ts; d += o.d; flag += o.flag; price += o.price;
+            note += o.note; ts += o.ts; d += o.d; flag += o.flag; p += o.p; price += o.price;
         }
 
         void take(Sums o) {
             n -= o.n; id -= o.id; seq -= o.seq; st -= o.st; amt -= o.amt; qty -= o.qty; pnull -= o.pnull;
-            note -= o.note; ts -= o.ts; d -= o.d; flag -= o.flag; price -= o.price;
+            note -= o.note; ts -= o.ts; d -= o.d; flag -= o.flag; p -= o.p; price -= o.price;
         }
 
         String json(boolean two) {
@@ -615,7 +696,7 @@ public final class Peer {
                 return String.format("{\"n\":%d,\"id\":%d,\"amt\":%d}", n, id, amt);
             }
             return String.format(Locale.ROOT, "{\"n\":%d,\"id\":%d,\"seq\":%d,\"st\":%d,\"amt\":%d,\"qty\":%d,\"pnull\":%d,\"price\":%.1f,"
-                    + "\"note\":%d,\"ts\":%d,\"d\":%d,\"flag\":%d}", n, id, seq, st, amt, qty, pnull, price, note, ts, d, flag);
+                    + "\"note\":%d,\"ts\":%d,\"d\":%d,\"flag\":%d,\"p\":%d}", n, id, seq, st, amt, qty, pnull, price, note, ts, d, flag, p);
         }
     }
 }

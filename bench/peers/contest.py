@@ -4,7 +4,9 @@ BIN is the folder of tarnbench and tarn.
 
 Runs every contestant of each workload in a process of its own, interleaved (repetition 1 of all,
 then 2 of all, …), checks what they print against sums by DuckDB, has every table written read back
-by Java, keeps the raw lines, and prints one Markdown table. scripts/bench-peers.sh calls it.
+by Java, keeps the raw lines, and prints one Markdown table at the end. A peer that can be run in several
+ways runs in all of them in repetition 1; its fastest goes on. Exits with 1 when a result is wrong, not
+when a demand on speed is missed. scripts/bench-peers.sh calls it.
 """
 
 import json
@@ -22,7 +24,11 @@ data, tables, scratch = f"{work}/data-{size}", f"{work}/tables-{size}", f"{work}
 n = int(size.rstrip("km")) * {"k": 1_000, "m": 1_000_000}.get(size[-1], 1)
 
 def java(workload, *more, size=size):
-    return ["java", "-Xmx4g", f"-Djava.io.tmpdir={scratch}", "-cp", classpath, "Peer", workload, size, *more]
+    options = [m for m in more if m.startswith("-X")] or ["-XX:+UseG1GC"]
+    if not any(o.startswith("-Xmx") for o in options):
+        options.append("-Xmx8g")
+    more = [m for m in more if not m.startswith("-X")]
+    return ["java", *options, f"-Djava.io.tmpdir={scratch}", "-cp", classpath, "Peer", workload, size, *more]
 
 
 QUERY = "SELECT count(*), sum(amount), min(status), max(note) FROM"
@@ -40,18 +46,30 @@ CONTESTANTS = {
     "java": java,
     "pypaimon-native": lambda w, *more: [python, f"{here}/peer.py", "pypaimon-native", w, size, *more],
     "duckdb, files only": lambda w, *more: [python, f"{here}/peer.py", "duckdb", w, size, *more],
-    "duckdb, sorted": lambda w, *more: [python, f"{here}/peer.py", "duckdb", w, size, *more, "sorted=true"],
+}
+# What Java can choose: its collector, and of ingest with compaction to wait for it in each commit or not.
+GC = [["-XX:+UseG1GC"], ["-XX:+UseParallelGC"]]
+SMALL = [[*gc, "-Xmx512m"] for gc in GC]
+MODES = [[f"mode={mode}", *gc] for mode in ("stream", "batch") for gc in GC]
+COMPACTED = ["mor0", "mor1", "mor2"]  # of full compaction: copies of mor, one after the other in one process
+THRICE = {"memory": 350, "java": {"wall": 3, "bytes": 1}}
+LSM = {  # title: as in WORKLOADS, then the ways of peers and what is demanded of Tarn
+    "upsert ingest with compaction": ("ingest", ["mode=stream", "warmup=5"], "upsert", ["tarn", "java"], {"java": MODES},
+                                      {"memory": 350, "java": {"wall": 3, "CPU": 2, "bytes": 1}}),
+    "upsert ingest, lookup changelog": ("ingest", ["mode=stream", "changelog=lookup", "warmup=5"], "upsert", ["tarn", "java"], {"java": GC}, THRICE),
+    "200 partitions × 2 buckets": ("ingest", ["mode=batch", "parts=200", "warmup=20"], "partitions", ["tarn", "java"], {"java": SMALL},
+                                   {"memory": 512, "java": {"wall": 6, "bytes": 1}}),
+    "full compaction": ("compact", ["tables=" + ",".join(COMPACTED)], "mor", ["tarn", "java", "duckdb, files only"],
+                        {"java": GC, "duckdb, files only": [[], ["sorted=true"]]},
+                        {"memory": 350, "java": {"wall": 3, "CPU": 2, "bytes": 1}, "duckdb, files only": {"wall": 1}}),
+    "partial-update scan, 2 threads": ("scan", ["table=partial", "threads=2"], "partial", ["tarn", "java"], {"java": GC}, THRICE),
+    "partial-update scan with sequence groups, 2 threads": ("scan", ["table=groups", "threads=2"], "groups", ["tarn", "java"], {"java": GC}, THRICE),
+    "aggregation scan, 2 threads": ("scan", ["table=aggregation", "threads=2"], "aggregation", ["tarn", "java"], {"java": GC}, THRICE),
 }
 WORKLOADS = {  # title: workload, its settings, reference, who takes part
     "upsert ingest, write-only": ("ingest", ["mode=writeonly"], "upsert", ["tarn", "java", "pypaimon-native"]),
-    "upsert ingest, compaction beside": ("ingest", ["mode=stream"], "upsert", ["tarn", "java"]),
-    "upsert ingest, lookup changelog": ("ingest", ["mode=stream", "changelog=lookup"], "upsert", ["tarn", "java"]),
     "append ingest": ("ingest", ["pk=false"], "append", ["tarn", "java", "pypaimon-native"]),
     "merge-on-read, 2 threads": ("scan", ["table=mor", "threads=2"], "mor", ["tarn", "java", "pypaimon-native"]),
-    "partial-update scan, 2 threads": ("scan", ["table=partial", "threads=2"], "partial", ["tarn", "java"]),
-    "partial-update scan with sequence groups, 2 threads": ("scan", ["table=groups", "threads=2"], "groups", ["tarn", "java"]),
-    "aggregation scan, 2 threads": ("scan", ["table=aggregation", "threads=2"], "aggregation", ["tarn", "java"]),
-    "full compaction": ("compact", [], "mor", ["tarn", "java", "duckdb, files only", "duckdb, sorted"]),
     "raw scan, 2 threads": ("scan", ["table=comp", "threads=2"], "mor", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
     "look-up, merge-on-read": ("lookup", ["table=mor"], "lookup", ["tarn", "java", "pypaimon-native"]),
     "look-up, compacted": ("lookup", ["table=comp"], "lookup", ["tarn", "java", "pypaimon-native", "duckdb, files only"]),
@@ -61,7 +79,7 @@ WORKLOADS = {  # title: workload, its settings, reference, who takes part
     "commits, 10k files": ("commit-latency", ["10k"], None, ["tarn", "java"]),
     "commits, 100k files": ("commit-latency", ["100k"], None, ["tarn", "java"]),
     "commits, contention of 8 × 20": ("contention", [], "contention", ["tarn", "java"]),
-}
+} | {title: workload[:4] for title, workload in LSM.items()}
 TIMED = 400  # commits of ten rows in one process, so that its p99 is not its worst
 COMMITS = TIMED + 10  # with those whose storage calls tarnbench counts
 PARTS = {  # what the table shows of workloads of several metrics
@@ -93,7 +111,7 @@ def prepare():
         print(f"making {size} rows", file=sys.stderr)
         run([tarnbench, "data", size, data, data])
     reference = f"{data}/reference.json"
-    if not os.path.exists(reference) or "aggregation" not in json.load(open(reference)):
+    if not os.path.exists(reference) or "changes" not in json.load(open(reference)):
         run([python, f"{here}/peer.py", "duckdb", "reference", size, tables, data])
     if not os.path.exists(f"{tables}/comp.files"):
         print("building the tables with Java", file=sys.stderr)
@@ -127,15 +145,14 @@ def differences(got, want):
 def verdict(title, contestant, results, where, reference):
     """OK, or what is wrong. Look-ups are compared with those of the other contestants."""
     workload, settings, expected, _ = WORKLOADS[title]
-    if workload == "ingest":  # the last table, read back by Java
-        last = max(r for r in os.listdir(f"{where}/b.db") if r.startswith("ingest"))
-        results = run(java("scan", where, data, "table=" + last, "kinds=full", "iters=1"))[0]
+    if workload == "ingest":  # the tables that count, read back by Java
+        written = sorted(r for r in os.listdir(f"{where}/b.db") if r.startswith("ingest") and not (r == "ingest0" and len(results) > 1 and results[0]["variant"] == "warm-up"))
+        results = run(java("scan", where, data, "table=" + ",".join(written), "kinds=full", "iters=1"))[0]
         if any(s.startswith("changelog=") for s in settings):  # what is added minus what is taken away is the table
-            changes = run(java("changes", where, data, "table=" + last))[0]
+            changes = run(java("changes", where, data, "table=" + written[-1]))[0]
             results += changes
-            told = reference.setdefault(f"changes of {title}", changes[0]["rows"])
-            if changes[0]["rows"] != told:
-                return f"WRONG: {changes[0]['rows']} changes, others tell {told}"
+            if changes[0]["rows"] != reference["changes"]:
+                return f"WRONG: {changes[0]['rows']} changes, want {reference['changes']}"
     elif workload == "commit-latency":  # as many files as commits have come, and as many records as the others have
         for table in ("app", "pk"):
             check = run(java("files", where, data, "table=" + table))[0][0]["check"]
@@ -148,15 +165,15 @@ def verdict(title, contestant, results, where, reference):
         results = run(java("scan", where, data, "table=cont", "kinds=full", "iters=1"))[0]
         reference.setdefault("contention", results[0]["check"])
     elif workload == "compact" and not contestant.startswith("duckdb"):
-        results = run(java("scan", where, data, "table=mor", "kinds=full", "iters=1"))[0]
+        results = run(java("scan", where, data, "table=" + ",".join(COMPACTED), "kinds=full", "iters=1"))[0]
+        if any(r["records"] != reference["mor"]["n"] for r in results):
+            return f"WRONG: {[r['records'] for r in results]} records are left"
     for r in results:
         if "answer" in r and (want := reference.setdefault("tiny", r["answer"])) != r["answer"]:
             return f"WRONG: {r['answer']}, others say {want}"
         if "check" not in r:
             continue
-        if r["metric"] == "range" and expected != "mor":
-            continue  # the full scan of the same table is checked
-        want = reference["range"] if r["metric"] == "range" else reference.setdefault("lookup", r["check"]) if expected == "lookup" else reference.get(expected, {})
+        want = reference[f"{expected} range"] if r["metric"] == "range" else reference.setdefault("lookup", r["check"]) if expected == "lookup" else reference.get(expected, {})
         if bad := differences(r["check"], want):
             return f"WRONG: {r['metric']} {bad}"
     return "OK"
@@ -164,58 +181,107 @@ def verdict(title, contestant, results, where, reference):
 
 def measured(r):
     """The metrics that the table shows of a result, with their seconds. Of commits p99 is one, too."""
-    if r.get("variant") == "last20":
+    if r.get("variant") in ("last20", "warm-up"):
         return []
     if r["metric"].startswith(("write-", "commit-", "contention")):
         return [(f"{r['metric']} {p}", r[f"{p}_ms"] / 1e3) for p in ("p50", "p99")]
     return [(r["metric"], r["p50_ms"] / 1e3 if "p50_ms" in r else r["secs"])]
 
 
+def measure(title, name, way, repetition, reference, raw):
+    """Runs a contestant once; gives of each metric its best seconds, CPU seconds, peak MiB, bytes written and verdict."""
+    workload, settings = WORKLOADS[title][:2]
+    where = tables
+    if workload in ("ingest", "compact", "contention", "commit-latency"):
+        where = f"{scratch}/{name}"
+        shutil.rmtree(where, ignore_errors=True)
+        os.makedirs(where)
+    if workload == "compact":
+        for copy in COMPACTED:
+            shutil.copytree(f"{tables}/b.db/mor", f"{where}/b.db/{copy}")
+        shutil.copy(f"{tables}/mor.files", where)
+    if workload == "commit-latency":
+        shutil.copytree(many_files(settings[0]), where, dirs_exist_ok=True)
+        command = CONTESTANTS[name](workload, where, data, f"q={TIMED}", size=settings[0])
+    else:
+        command = CONTESTANTS[name](workload, where, data, *settings, *way)
+    os.sync()  # what others have left to be written is not charged
+    results, wall, cpu, memory = run(command)
+    check = verdict(title, name, results, where, reference)
+    if workload.startswith("tiny"):
+        results = [r | {"secs": wall, "cpu": cpu} for r in results]
+    found = {}
+    for r in results:
+        raw.write(json.dumps({"workload": title, "contestant": name, "way": way, "repetition": repetition, "memory": memory, "verdict": check} | r) + "\n")
+        for metric, value in measured(r):
+            secs, charged = found.get(metric, (value, r["cpu"]))[:2]
+            found[metric] = min(secs, value), min(charged, r["cpu"]), memory, r.get("wbytes", 0), check
+    raw.flush()
+    print(f"{title}, repetition {repetition + 1}: {' '.join([name, *way])} {wall:.2f} s, {check}", file=sys.stderr, flush=True)
+    return found
+
+
 def contest(title, reference, raw):
-    workload, settings, _, names = WORKLOADS[title]
-    seen = {}  # metric → contestant → measurements
+    """Gives the lines of the table and whether all was right."""
+    ways = {name: LSM.get(title, ({},) * 6)[4].get(name, [[]]) for name in WORKLOADS[title][3]}
+    seen = {}  # contestant → measurements of its way, one a repetition
     for repetition in range(int(repetitions)):
-        for name in names:
-            where = tables
-            if workload in ("ingest", "compact", "contention", "commit-latency"):
-                where = f"{scratch}/{name}"
-                shutil.rmtree(where, ignore_errors=True)
-                os.makedirs(where)
-            if workload == "compact":
-                shutil.copytree(f"{tables}/b.db/mor", f"{where}/b.db/mor")
-                shutil.copy(f"{tables}/mor.files", where)
-            if workload == "commit-latency":
-                shutil.copytree(many_files(settings[0]), where, dirs_exist_ok=True)
-                command = CONTESTANTS[name](workload, where, data, f"q={TIMED}", size=settings[0])
-            else:
-                command = CONTESTANTS[name](workload, where, data, *settings)
-            results, wall, cpu, memory = run(command)
-            check = verdict(title, name, results, where, reference)
-            if workload.startswith("tiny"):
-                results = [r | {"secs": wall, "cpu": cpu} for r in results]
-            for r in results:
-                raw.write(json.dumps({"workload": title, "contestant": name, "repetition": repetition, "memory": memory, "verdict": check} | r) + "\n")
-                for metric, value in measured(r):
-                    seen.setdefault(metric, {}).setdefault(name, []).append((value, r["cpu"], memory, check))
-            raw.flush()
-            print(f"{title}, repetition {repetition + 1}: {name} {wall:.2f} s, {check}", file=sys.stderr)
-    for metric, by_name in seen.items():
-        best = {name: min(m[0] for m in ms) for name, ms in by_name.items()}
-        for name, ms in by_name.items():
-            part, _, percentile = metric.partition(" ")
-            what = ", ".join(filter(None, [f"{title}: {PARTS[part]}" if part in PARTS else title, percentile]))
-            cpu = "–" if metric == "lookup" or percentile else f"{min(m[1] for m in ms):.2f}"
-            yield (f"| {what} | {name} | {best[name] * 1e3:.1f} | {statistics.median(m[0] for m in ms) * 1e3:.1f} | {cpu} | {max(m[2] for m in ms):.0f} | "
-                   f"{best[name] / best['tarn']:.2f} | {', '.join(sorted({m[3] for m in ms}))} |")
+        for name in ways:
+            tried = [([*way], measure(title, name, way, repetition, reference, raw)) for way in ways[name]]
+            way, found = min(tried, key=lambda t: next(iter(t[1].values()))[0])
+            if bad := [f for _, f in tried if next(iter(f.values()))[4] != "OK"]:
+                found = bad[0]
+            ways[name] = [way]
+            seen.setdefault(name, []).append(found)
+    demands = LSM.get(title, ({},) * 6)[5]
+    right = all(m[4] == "OK" for ms in seen.values() for f in ms for m in f.values())
+    lines = []
+    for metric in seen["tarn"][0]:
+        for name in list(ways)[1:]:
+            if metric in seen[name][0]:
+                lines.append(line(title, metric, " ".join([name, *ways[name][0]]), [f[metric] for f in seen["tarn"]], [f[metric] for f in seen[name]],
+                                  demands.get("memory"), demands.get(name, {})))
+    return lines, right
+
+
+def line(title, metric, peer, ours, theirs, memory, demanded):
+    """One line of the table. Demands by wall are held against the ratio of minima and that of medians."""
+
+    def middle(ms, i):
+        return statistics.median(m[i] for m in ms)
+
+    part, _, percentile = metric.partition(" ")
+    what = ", ".join(filter(None, [f"{title}: {PARTS[part]}" if part in PARTS else title, percentile]))
+    best = min(m[0] for m in ours), min(m[0] for m in theirs)
+    wall = best[1] / best[0], middle(theirs, 0) / middle(ours, 0)
+    cpu = middle(theirs, 1) / middle(ours, 1) if metric != "lookup" and not percentile and middle(ours, 1) else 0
+    peaks, written = [max(m[2] for m in ms) for ms in (ours, theirs)], [middle(ms, 3) for ms in (ours, theirs)]
+    judged = [("wall ≥ {}", "wall", min(wall)), ("CPU ≥ {}", "CPU", cpu)]
+    judged = [(text.format(demanded[key]), got >= demanded[key]) for text, key, got in judged if key in demanded]
+    if memory:
+        judged.append((f"peak ≤ {memory} MiB", peaks[0] <= memory))
+    if "bytes" in demanded and written[1]:
+        judged.append(("bytes ≤ the peer's", 0 < written[0] <= written[1]))
+    verdicts = ", ".join(f"{text}: {'ok' if ok else 'MISSED'}" for text, ok in judged)
+    checks = ", ".join(sorted({m[4] for m in ours + theirs}))
+    mb = " / ".join(f"{b / 1e6:.1f}" if b else "–" for b in written)
+    return (f"| {what} | {best[0]:.3f} / {middle(ours, 0):.3f} | {peer} | {best[1]:.3f} / {middle(theirs, 0):.3f} | {wall[0]:.2f} / {wall[1]:.2f} | "
+            f"{f'{cpu:.2f}' if cpu else '–'} | {peaks[0]:.0f} / {peaks[1]:.0f} | {mb} | "
+            f"{verdicts or '–'} | {checks} |")
 
 
 reference = prepare()
-print(f"{size} rows, {repetitions} repetitions, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}. "
-      "Tarn is so many times as fast: its best time divides the other's.\n")
-print("| workload | contestant | min ms | median ms | CPU s | peak MiB | Tarn × | check |\n|---|---|---|---|---|---|---|---|")
+load = os.getloadavg()[0]
+table, right = [], True
 with open(f"{work}/raw-{size}.jsonl", "a") as raw:
     for title in WORKLOADS:
-        if len(sys.argv) == 7 or any(w in title for w in sys.argv[7:]):
-            for line in contest(title, reference, raw):
-                print(line, flush=True)
+        if len(sys.argv) == 7 or any(w == "lsm" and title in LSM or w in title for w in sys.argv[7:]):
+            lines, ok = contest(title, reference, raw)
+            table += lines
+            right &= ok
+print(f"{size} rows, {repetitions} repetitions, {os.cpu_count()} CPUs, load {load:.1f} at first. × is what the peer took divided by what Tarn took.\n")
+print("| workload | Tarn s: min / median | peer | peer s: min / median | × min / median | × CPU | peak MiB: Tarn / peer | MB written: Tarn / peer | demanded | check |")
+print("|" + "---|" * 10)
+print("\n".join(table))
 shutil.rmtree(scratch)
+sys.exit(0 if right else 1)

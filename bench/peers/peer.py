@@ -6,6 +6,7 @@ are: no manifests and no merge, the floor of a reader.
 """
 
 import json
+import os
 import resource
 import sys
 import time
@@ -136,8 +137,14 @@ def reference(con):
     found = {name: total(f"({query} from layers group by id)") for name, query in MERGED.items()}
     found |= {
         "append": total(f"read_parquet('{data}/batch_*.parquet')"), "upsert": total(NEWEST.format(f"{data}/batch_*.parquet")),
-        "mor": total("mor"), "range": total(f"(from mor where id >= {low} and id < {high})"),
+        "mor": total("mor"),
     }
+    found["partitions"] = found["upsert"] | {"p": con.execute(f"select sum(id % 200)::bigint from {NEWEST.format(f'{data}/batch_*.parquet')}").fetchone()[0]}
+    ranges = {"mor": "mor"} | {name: f"({query} from layers group by id)" for name, query in MERGED.items()}
+    found |= {f"{name} range": total(f"(from {source} where id >= {low} and id < {high})") for name, source in ranges.items()}
+    # Each commit tells of a key once: what it was and is, or only what it is.
+    found["changes"] = con.execute(f"""select 2 * (select count(*) from (select distinct filename, id from read_parquet('{data}/batch_*.parquet', filename=true)))
+        - (select count(distinct id) from read_parquet('{data}/batch_*.parquet'))""").fetchone()[0]
     with open(f"{data}/reference.json", "w") as f:
         json.dump(found, f, default=float)
 
@@ -173,13 +180,15 @@ def compact(con):
     with open(f"{dir_}/{settings.get('table', 'mor')}.files") as f:
         source = f"read_parquet({f.read().split()})"
     order = " order by id" if settings.get("sorted") == "true" else ""
-    clock = Clock()
-    with clock:
-        con.execute(f"""copy (from {source} qualify row_number() over (partition by id order by "_SEQUENCE_NUMBER" desc) = 1{order})
-            to '{dir_}/compacted.parquet' (format parquet, compression zstd, compression_level 1)""")
-    con.execute(SUMS + f"read_parquet('{dir_}/compacted.parquet')")
-    found = dict(zip([c[0] for c in con.description], con.fetchone()))
-    result("compact", "cold", rows, clock, check={k: float(v) if k == "price" else int(v) for k, v in found.items()})
+    out = f"{dir_}/compacted.parquet"
+    for i in range(iters):
+        clock = Clock()
+        with clock:
+            con.execute(f"""copy (from {source} qualify row_number() over (partition by id order by "_SEQUENCE_NUMBER" desc) = 1{order})
+                to '{out}' (format parquet, compression zstd, compression_level 1)""")
+        con.execute(SUMS + f"read_parquet('{out}')")
+        found = dict(zip([c[0] for c in con.description], con.fetchone()))
+        result("compact", nth(i), rows, clock, wbytes=os.path.getsize(out), check={k: float(v) if k == "price" else int(v) for k, v in found.items()})
 
 
 def paimon_peer():

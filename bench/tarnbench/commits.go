@@ -12,8 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tarnlake/tarn/bench/rows"
-	"github.com/tarnlake/tarn/fileio/layer"
-	"github.com/tarnlake/tarn/fileio/local"
 	"github.com/tarnlake/tarn/table"
 )
 
@@ -31,8 +29,7 @@ func commitLatency(ctx context.Context, j *job) error {
 	if err := j.numbers(map[string]*int{"q": &q}); err != nil {
 		return err
 	}
-	files := layer.Count(local.New(local.Options{Durability: j.config.Durability}))
-	j.config.Components.FileIO = files
+	files := j.counted()
 	for _, name := range j.list("tables", "app,pk") {
 		t, end, err := j.load(ctx, name)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tarnlake/tarn/fileio/layer"
 	"github.com/tarnlake/tarn/table"
 )
 
@@ -12,21 +13,22 @@ import (
 // commit included; not charged: opening the table.
 func compact(ctx context.Context, j *job) error {
 	limitMemory(300 << 20)
+	files := j.counted()
 	for i, name := range j.list("tables", "mor") {
-		if err := j.compactTable(ctx, name, i == 0); err != nil {
+		if err := j.compactTable(ctx, files, name, i == 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *job) compactTable(ctx context.Context, name string, cold bool) (err error) {
+func (j *job) compactTable(ctx context.Context, files *layer.Counter, name string, cold bool) (err error) {
 	t, end, err := j.load(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	before := writtenBytes()
+	files.Reset()
 	c := startClock()
 	report, err := t.Compact(ctx, table.CompactOptions{})
 	if err != nil {
@@ -38,6 +40,6 @@ func (j *job) compactTable(ctx context.Context, name string, cold bool) (err err
 		variant = "cold"
 	}
 	result("compact", variant, int64(j.rows), wall, cpu,
-		fmt.Sprintf(`,"buckets":%d,"wbytes":%d,"durability":%q`, report.Compacted, writtenBytes()-before, j.config.Durability.String()))
+		fmt.Sprintf(`,"buckets":%d,"wbytes":%d,"durability":%q`, report.Compacted, files.BytesWritten(), j.config.Durability.String()))
 	return nil
 }

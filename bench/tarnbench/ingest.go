@@ -18,8 +18,9 @@ import (
 	"github.com/tarnlake/tarn/table"
 )
 
-// ingest writes rows that are in memory already, a batch write per commit.
-// Charged: writing, committing, closing; not charged: making the rows.
+// ingest writes rows that are in memory already, a batch write per commit or one
+// stream. Charged: writing, committing, closing; not charged: making the rows. With
+// warmup=N a first table gets the N-th part of the rows.
 func ingest(ctx context.Context, j *job) error {
 	limitMemory(240 << 20)
 	keyed := j.text("pk", "true") == "true"
@@ -30,8 +31,8 @@ func ingest(ctx context.Context, j *job) error {
 	if mode = j.text("mode", mode); !slices.Contains([]string{"batch", "stream", "writeonly"}, mode) {
 		return fmt.Errorf("mode=%s is none of batch, stream, writeonly", mode)
 	}
-	commits, iters, parts := 10, 2, 0
-	if err := j.numbers(map[string]*int{"commits": &commits, "iters": &iters, "parts": &parts}); err != nil {
+	commits, iters, parts, warmup := 10, 2, 0, 0
+	if err := j.numbers(map[string]*int{"commits": &commits, "iters": &iters, "parts": &parts, "warmup": &warmup}); err != nil {
 		return err
 	}
 	spec := tableSpec(keyed, parts > 0)
@@ -45,28 +46,35 @@ func ingest(ctx context.Context, j *job) error {
 	}
 	var published time.Duration
 	j.config.Components.Listener = &event.Listener{CommitEnd: func(e event.CommitEnd) { published += e.Elapsed }}
+	files := j.counted()
 	cat, err := j.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer cat.Close()
 	for it := range iters {
+		all, variant := j.rows, nth(it)
+		if it == 0 && warmup > 0 {
+			all, variant = j.rows/warmup, "warm-up"
+		}
 		t, err := create(ctx, cat, j.text("name", "ingest")+strconv.Itoa(it), spec)
 		if err != nil {
 			return err
 		}
 		published = 0
-		before := writtenBytes()
+		files.Reset()
 		var spent times
 		var stream table.StreamWrite
 		if keyed && mode == "stream" {
+			opening := startClock()
 			if stream, err = t.NewStreamWrite(ctx, table.WriteOptions{User: "bench"}); err != nil {
 				return err
 			}
+			spent.charge(opening)
 		}
 		for c := range commits {
-			n := j.rows / commits
-			made := rows.Spec{From: uint64(c * n), N: n, Keys: uint64(j.rows * 2 / 5)}
+			n := all / commits
+			made := rows.Spec{From: uint64(c * n), N: n, Keys: uint64(all * 2 / 5)}
 			if parts > 0 {
 				made.Partition = func(id int64) int32 { return int32(id % int64(parts)) }
 			}
@@ -89,23 +97,28 @@ func ingest(ctx context.Context, j *job) error {
 			}
 		}
 		if stream != nil {
+			closing := startClock()
 			if err := stream.Close(); err != nil {
 				return err
 			}
+			spent.charge(closing)
 		}
-		variant := "cold"
-		if it > 0 {
-			variant = "warm"
-		}
-		result("ingest", variant, int64(j.rows), spent.wall, spent.cpu,
+		result("ingest", variant, int64(all), spent.wall, spent.cpu,
 			fmt.Sprintf(`,"write_s":%.3f,"prepare_s":%.3f,"commit_s":%.3f,"wbytes":%d,"durability":%q`, spent.writing.Seconds(),
-				(spent.wall-spent.writing-published).Seconds(), published.Seconds(), writtenBytes()-before, j.config.Durability.String()))
+				(spent.wall-spent.writing-published).Seconds(), published.Seconds(), files.BytesWritten(), j.config.Durability.String()))
 	}
 	return nil
 }
 
 // times add up what commits took.
 type times struct{ wall, cpu, writing time.Duration }
+
+// charge adds what went by since a clock was started.
+func (s *times) charge(c clock) {
+	wall, cpu := c.stop()
+	s.wall += wall
+	s.cpu += cpu
+}
 
 func (s *times) write(ctx context.Context, t table.Table, batches []arrow.RecordBatch) (err error) {
 	c := startClock()
@@ -126,9 +139,7 @@ func (s *times) write(ctx context.Context, t table.Table, batches []arrow.Record
 	if err := w.Close(); err != nil {
 		return err
 	}
-	wall, cpu := c.stop()
-	s.wall += wall
-	s.cpu += cpu
+	s.charge(c)
 	return nil
 }
 
@@ -144,9 +155,7 @@ func (s *times) add(ctx context.Context, w table.StreamWrite, batches []arrow.Re
 	if _, err := w.Commit(ctx, identifier); err != nil {
 		return err
 	}
-	wall, cpu := c.stop()
-	s.wall += wall
-	s.cpu += cpu
+	s.charge(c)
 	return nil
 }
 

@@ -14,13 +14,15 @@ import (
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/catalog"
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/fileio/layer"
+	"github.com/tarnlake/tarn/fileio/local"
 	"github.com/tarnlake/tarn/table"
 )
 
 const usage = `usage: tarnbench WORKLOAD SIZE DIR DATA [key=value ...]
 
 WORKLOAD  data             write the rows that peers ingest to DATA as Parquet
-          ingest           pk=true|false bucket=N mode=writeonly|batch|stream changelog=lookup commits=N parts=N iters=N name=T
+          ingest           pk=true|false bucket=N mode=writeonly|batch|stream changelog=lookup commits=N parts=N iters=N warmup=N name=T
           scan             table=T kinds=full,two,range iters=N
           lookup           table=T q=N
           compact          tables=mor (in full, each a result)
@@ -153,6 +155,13 @@ func (j *job) list(key, otherwise string) []string { return strings.Split(j.text
 
 func (j *job) open(ctx context.Context) (catalog.Catalog, error) {
 	return tarn.Open(ctx, j.dir, j.config)
+}
+
+// counted has the catalogs opened from now on count what they read and write.
+func (j *job) counted() *layer.Counter {
+	files := layer.Count(local.New(local.Options{Durability: j.config.Durability}))
+	j.config.Components.FileIO = files
+	return files
 }
 
 // load opens a table of database b with a catalog of its own; close ends both.

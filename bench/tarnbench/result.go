@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -45,19 +43,4 @@ func nth(i int) string {
 		return "cold"
 	}
 	return fmt.Sprintf("warm%d", i)
-}
-
-// writtenBytes is what this process has written to files so far, 0 where the
-// system does not tell.
-func writtenBytes() (n int64) {
-	text, err := os.ReadFile("/proc/self/io")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if _, err := fmt.Sscanf(line, "wchar: %d", &n); err == nil {
-			return n
-		}
-	}
-	return 0
 }
