@@ -134,6 +134,7 @@ func (j *Judge) Expire(ctx context.Context, warehouse, table string, options map
 type TreeStep struct {
 	Add  *TreeFile `json:"add,omitempty"`
 	Full bool      `json:"full,omitempty"` // of a compaction
+	Wait int64     `json:"wait,omitempty"` // milliseconds at least, before a compaction
 }
 
 // TreeFile is a data file of level 0 that exists as metadata only. Its keys are

@@ -21,7 +21,7 @@ import (
 // picked, cut, merged and moved the same way.
 func TestPicksAreJavas(t *testing.T) {
 	j := judge(t)
-	histories, compactions, rewrites, moves, offPeak := 0, 0, 0, 0, 0
+	histories, compactions, rewrites, moves, offPeak, early := 0, 0, 0, 0, 0, 0
 	for seed := range uint64(150) {
 		var now time.Time
 		var options map[string]string
@@ -30,7 +30,8 @@ func TestPicksAreJavas(t *testing.T) {
 		for hour := -1; hour != now.Hour(); hour = time.Now().Hour() { // again if it has turned meanwhile
 			now = time.Now()
 			rnd := rand.New(rand.NewPCG(seed, 11))
-			options, steps = treeOptions(rnd, now.Hour()), treeSteps(rnd)
+			options = treeOptions(rnd, now.Hour())
+			steps = treeSteps(rnd, options["compaction.optimization-interval"] == soon)
 			var err error
 			if want, err = j.Compactions(t.Context(), options, steps); err != nil {
 				t.Fatal(err)
@@ -41,6 +42,13 @@ func TestPicksAreJavas(t *testing.T) {
 			t.Fatalf("seed %d, options %v: Java's compactions and ours: %s", seed, options, d)
 		}
 		histories++
+		if options["compaction.optimization-interval"] == soon {
+			options["compaction.optimization-interval"] = never
+			if !cmp.Equal(got, ownCompactions(t, now, options, steps)) {
+				early++
+			}
+			options["compaction.optimization-interval"] = soon
+		}
 		delete(options, "compaction.offpeak-ratio")
 		if !cmp.Equal(got, ownCompactions(t, now, options, steps)) {
 			offPeak++
@@ -58,11 +66,15 @@ func TestPicksAreJavas(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d histories, %d compactions, %d rewrites, %d files moved; the hour matters in %d", histories, compactions, rewrites, moves, offPeak)
-	if compactions < 500 || rewrites < 500 || moves < 100 || offPeak < 3 {
+	t.Logf("%d histories, %d compactions, %d rewrites, %d files moved; the hour matters in %d, the end of an interval in %d", histories, compactions, rewrites, moves, offPeak, early)
+	if compactions < 500 || rewrites < 500 || moves < 100 || offPeak < 3 || early < 5 {
 		t.Error("the histories do not reach what they are for")
 	}
 }
+
+// Intervals of early full compactions that do not end while a history is played, and that
+// have ended each time a compaction has waited.
+const never, soon = "1000 h", "1 ms"
 
 // treeOptions draws options of a table, at some hour.
 func treeOptions(rnd *rand.Rand, hour int) map[string]string {
@@ -82,8 +94,7 @@ func treeOptions(rnd *rand.Rand, hour int) map[string]string {
 	maybe("lookup-compact.max-interval", "1", "3", "6")
 	maybe("changelog-producer", "none", "lookup", "full-compaction")
 	maybe("compaction.force-rewrite-all-files", "true", "false")
-	// Java's clock stands still next to these.
-	maybe("compaction.optimization-interval", "1000 h")
+	maybe("compaction.optimization-interval", never, never, soon)
 	if rnd.IntN(4) == 0 {
 		o["compaction.total-size-threshold"] = fmt.Sprint(rnd.IntN(3000), " b")
 	}
@@ -117,12 +128,16 @@ func offPeakHours(rnd *rand.Rand, hour int) (start, end int) {
 	return (start + 24) % 24, (end + 24) % 24
 }
 
-func treeSteps(rnd *rand.Rand) []TreeStep {
+func treeSteps(rnd *rand.Rand, waits bool) []TreeStep {
 	var out []TreeStep
 	seq := int64(0)
 	for i := range 10 + rnd.IntN(30) {
 		if rnd.IntN(2) == 0 {
-			out = append(out, TreeStep{Full: rnd.IntN(12) == 0})
+			step := TreeStep{Full: rnd.IntN(12) == 0}
+			if waits {
+				step.Wait = 3
+			}
+			out = append(out, step)
 			continue
 		}
 		f := &TreeFile{Name: fmt.Sprint("f", i), Size: 1 + rnd.Int64N(200), MinSequence: seq, MaxSequence: seq + rnd.Int64N(9)}
@@ -171,6 +186,7 @@ func ownCompactions(t *testing.T, now time.Time, options map[string]string, step
 			b.replace(nil, []*datafile.Meta{f})
 			continue
 		}
+		now = now.Add(time.Duration(s.Wait) * time.Millisecond)
 		pick := func() (lsm.Unit, bool) {
 			return universal.Pick(&memory, now, b.levels.Count(), b.levels.Runs())
 		}

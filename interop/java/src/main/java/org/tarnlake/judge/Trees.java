@@ -48,6 +48,10 @@ final class Trees {
                     manager.addNewFile(file(step.get("add")));
                     continue;
                 }
+                // Until so many milliseconds have passed by the clock that the manager reads.
+                for (long until = System.currentTimeMillis() + step.path("wait").asLong(); System.currentTimeMillis() < until; ) {
+                    Thread.sleep(1);
+                }
                 log.removeAll();
                 manager.triggerCompaction(step.path("full").asBoolean());
                 manager.getCompactionResult(true);
