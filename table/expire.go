@@ -40,7 +40,8 @@ type ExpireReport struct {
 	Bytes     int64 `json:"bytes"` // of the data files planned, as the manifests say
 	// Held is what keeps snapshots that would have gone otherwise.
 	Held []ExpireHold `json:"held,omitempty"`
-	// Resumed is the record of a run that was interrupted and that this one finished; ""
+	// Resumed is the record of a run that had begun and not ended, and that this one finished: it
+	// was interrupted or is at work at this moment, which cannot be told apart; ""
 	// = there was none. What it removed counts in FilesDeleted and FilesFailed only.
 	Resumed string `json:"resumed,omitempty"`
 	// Record is the name of the record that this run left; "" = it had nothing to do.

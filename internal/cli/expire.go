@@ -199,7 +199,7 @@ func expireText(r *table.ExpireReport) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if r.Resumed != "" {
-		add("finished an expiry that was stopped")
+		add("finished what another expiry, stopped or still at work, had begun")
 	}
 	did, deleted := "expired", "deleted"
 	if r.DryRun {

@@ -11,8 +11,12 @@ import (
 
 // carry carries out a plan that is on disk, its own or that of a run that died, from
 // the beginning: what is done already is found done. seen are the tags and branches
-// that the plan was held against a moment ago.
+// that the plan was held against a moment ago, nil when it is not of this run.
 func (x *Expirer) carry(ctx context.Context, p *Plan, seen map[string]bool) (*outcome, error) {
+	resumed := seen == nil
+	if resumed {
+		seen = map[string]bool{}
+	}
 	out := &outcome{plan: p}
 	there, stays, err := x.stillSo(ctx, p)
 	if err != nil {
@@ -54,6 +58,12 @@ func (x *Expirer) carry(ctx context.Context, p *Plan, seen map[string]bool) (*ou
 	if err := s.others(ctx, p.Going[0].ID, p.Stays.ID); err != nil {
 		return nil, err
 	}
+	if err := s.orphaned(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := x.present(ctx, p, s, resumed); err != nil {
+		return nil, tarnerr.Trace("finding what the table needs now", err)
+	}
 	files := d.files()
 	out.Files, out.Bytes = p.Files.count(), p.Files.bytes()
 	out.Held = out.Files - files.count()
@@ -68,6 +78,24 @@ func (x *Expirer) carry(ctx context.Context, p *Plan, seen map[string]bool) (*ou
 	slices.Sort(del.failed)
 	out.Deleted, out.Failed, out.failed = int(del.done), len(del.failed), del.failed
 	return out, nil
+}
+
+// present spares what the table needs now where that may be more than what it needed
+// when the plan was made. Time has passed since that of another run: the table may have
+// been rolled back, and what is of the old history in the new one has no other sign
+// once the new one has been expired past the plan. And the snapshot that stays may have
+// been replaced a moment ago, as a compaction is that gives way.
+func (x *Expirer) present(ctx context.Context, p *Plan, s *sparing, resumed bool) error {
+	if !resumed {
+		get := x.cfg.Snapshots.Try
+		if p.Changelogs {
+			get = x.tryChangelog
+		}
+		if now, err := get(ctx, p.Stays.ID); err != nil || now != nil && same(now, p.Stays) {
+			return err
+		}
+	}
+	return s.snapshots(ctx, x.cfg.Snapshots)
 }
 
 // outcome is what became of a plan.

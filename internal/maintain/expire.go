@@ -50,7 +50,7 @@ type Report struct {
 	Consumers             []string
 	Counts
 	Held    []Hold
-	Resumed string // runs that died and are finished now, the last of them
+	Resumed string // the last of the runs whose plans were carried out with this one: they had died, or are at work
 	Record  string
 }
 
@@ -175,7 +175,7 @@ func (x *Expirer) resume(ctx context.Context, r *runState) error {
 		}
 		if a.Rounds < p.Round {
 			a.FinishedBy = r.audit.Run.ID
-			out, err := x.carry(ctx, p, map[string]bool{})
+			out, err := x.carry(ctx, p, nil)
 			if err != nil {
 				return tarnerr.Trace(op, err)
 			}
@@ -185,6 +185,13 @@ func (x *Expirer) resume(ctx context.Context, r *runState) error {
 			if err := x.writeRecord(ctx, x.auditFile(id), a); err != nil {
 				return tarnerr.Trace(op, err)
 			}
+		}
+		// Its own run may be at work, and have come to its next plan.
+		if now, err := x.readPlan(ctx, id); err != nil || now == nil || now.Round != p.Round {
+			if err != nil {
+				return tarnerr.Trace(op, err)
+			}
+			continue
 		}
 		if err := x.remove(ctx, x.planFile(id)); err != nil {
 			return tarnerr.Trace(op, err)

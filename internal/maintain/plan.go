@@ -149,6 +149,9 @@ func (x *Expirer) spareAll(ctx context.Context, d *draft, p *Plan, stays ...root
 	if err := s.others(ctx, p.Going[0].ID, p.Stays.ID); err != nil {
 		return nil, err
 	}
+	if err := s.orphaned(ctx, p); err != nil {
+		return nil, err
+	}
 	p.Files = d.files()
 	return s.seen, nil
 }

@@ -241,6 +241,15 @@ func (s *sparing) read(ctx context.Context, metas []manifest.FileMeta) error {
 	return nil
 }
 
+// orphaned spares what changelogs need that are left of a time when the table kept
+// them longer than its snapshots. Without a producer they name data files.
+func (s *sparing) orphaned(ctx context.Context, p *Plan) error {
+	if p.Changelogs || p.Decouple || s.cfg.Produces {
+		return nil
+	}
+	return tarnerr.Trace("finding what changelogs need", s.changelogs(ctx, s.cfg.Snapshots))
+}
+
 // others spares what tags and branches need. Of the tags those count that were made
 // of a snapshot in [first, last), and the one before: a file that an older one has,
 // and that was there up to first, this one has too.
@@ -296,10 +305,22 @@ func (s *sparing) branch(ctx context.Context, store *snapshot.Store) error {
 			return err
 		}
 	}
-	oldest := true
+	if err := s.snapshots(ctx, store); err != nil {
+		return err
+	}
+	return s.changelogs(ctx, store)
+}
+
+// snapshots spares what the snapshots of now need: the state of the oldest and the
+// changes of all later ones.
+func (s *sparing) snapshots(ctx context.Context, store *snapshot.Store) error {
+	place, oldest := store.Layout(), true
 	for snap, err := range store.All(ctx) {
 		if err != nil {
 			return err
+		}
+		if s.d.empty() {
+			return nil
 		}
 		if oldest {
 			if oldest, err = s.spare(ctx, root{Snapshot: snap, file: place.SnapshotFile(snap.ID), reach: reachState}); err != nil {
@@ -310,6 +331,11 @@ func (s *sparing) branch(ctx context.Context, store *snapshot.Store) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// changelogs spares what decoupled changelogs add.
+func (s *sparing) changelogs(ctx context.Context, store *snapshot.Store) error {
 	ids, err := store.ChangelogIDs(ctx)
 	if err != nil {
 		return err
@@ -322,7 +348,7 @@ func (s *sparing) branch(ctx context.Context, store *snapshot.Store) error {
 			}
 			return err
 		}
-		if _, err := s.spare(ctx, root{Snapshot: snap, file: place.ChangelogFile(id), reach: reachChanges, loose: true}); err != nil {
+		if _, err := s.spare(ctx, root{Snapshot: snap, file: store.Layout().ChangelogFile(id), reach: reachChanges, loose: true}); err != nil {
 			return err
 		}
 	}
