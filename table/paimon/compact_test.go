@@ -16,16 +16,8 @@ import (
 	"github.com/tarnlake/tarn/fileio"
 	"github.com/tarnlake/tarn/fileio/faultio"
 	"github.com/tarnlake/tarn/fileio/mem"
-	"github.com/tarnlake/tarn/internal/commitmsg"
-	"github.com/tarnlake/tarn/internal/compact"
-	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/env"
-	"github.com/tarnlake/tarn/internal/fileformat/formats"
-	"github.com/tarnlake/tarn/internal/layout"
-	"github.com/tarnlake/tarn/internal/lsm"
-	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
-	"github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/table/paimon"
@@ -376,70 +368,66 @@ func TestARepeatedCompactionKeepsOldSnapshots(t *testing.T) {
 	}
 }
 
-// Two jobs compact different files of level 0 to level 1: no file is missing for
-// either, but what they put out overlaps (scene 3; apache/paimon #224).
+// A writer compacts what it has just written, and a job what others have written since, all
+// to one level: no file is missing for either, but what they put out overlaps (scene 3 of the
+// commit protocol; apache/paimon #224). The rows of the writer land without its compaction.
 func TestCompactionsOverlap(t *testing.T) {
 	f := newFixture(t)
-	fs := f.create(with(keySpec(), "bucket", "1"))
-	tbl := f.open(fs)
-	f.mustWrite(tbl, ids("mon", "a", 1, 9))
-	f.mustWrite(tbl, ids("mon", "b", 2, 8))
-	f.mustWrite(tbl, ids("mon", "c", 3, 7))
-	c := f.components(fs)
-	place := layout.Table{Dir: dir}
-	o, err := option.Parse(tbl.Schema().Options)
-	if err != nil {
-		t.Fatal(err)
+	fs := f.create(with(keySpec(), "bucket", "1", "num-sorted-run.compaction-trigger", "2", "num-levels", "6"))
+	job := f.open(fs)
+	var old []int
+	for id := range 400 {
+		old = append(old, 100+id)
 	}
-	manifests, err := manifest.NewStore(manifest.Config{
-		FileIO: fs, Table: place, Names: layout.NewNamer(c.Env), Env: c.Env, Partition: tbl.Schema().Select([]string{"day"}),
-		Compression: o.ManifestCompression, ZstdLevel: o.ZstdLevel, TargetSize: o.ManifestTargetSize,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := compact.Inventory(f.ctx, manifests, f.latest(tbl), nil, nil)
-	if err != nil || len(held) != 1 || len(held[0].Files) != 3 {
-		t.Fatalf("%v, %v", held, err)
-	}
-	r, err := compact.New(compact.Config{
-		Table: "db.t", FileIO: fs, Place: place, Schema: tbl.Schema(), Options: o, Format: formats.ByName,
-		SchemaByID: schema.NewStore(fs, dir, c.Env).Get, Env: c.Env, Budget: c.Budget, Mem: c.Alloc,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	message := func(files ...*datafile.Meta) table.Message {
-		out, err := r.Rewrite(f.ctx, compact.Task{
-			Bucket: compact.Bucket{Partition: "day=mon"}, Unit: lsm.Unit{OutputLevel: 1, Files: files}, Highest: 5,
-		})
+	f.mustWrite(job, ids("mon", "old", old...))
+	f.compact(job, table.CompactOptions{})
+	write := func(tbl table.Table, option, value string, batches ...string) (*table.CommitReport, error) {
+		w, err := tbl.NewBatchWrite(f.ctx, table.WriteOptions{Options: map[string]string{option: value}})
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		total := int32(1)
-		m := &commitmsg.Message{Partition: held[0].Partition, TotalBuckets: &total}
-		var inc compact.Increment
-		inc.Add(out)
-		inc.Take(m)
-		return table.WrapMessage(m)
+		defer w.Close()
+		for _, rows := range batches {
+			rec := f.batch(tbl, rows)
+			err := w.Write(f.ctx, rec)
+			rec.Release()
+			if err != nil {
+				return nil, err
+			}
+		}
+		return w.Commit(f.ctx)
 	}
-	first, second := message(held[0].Files[0]), message(held[0].Files[1:]...)
-	if _, err := tbl.Commit(f.ctx, table.Committable{User: "one", Identifier: 1, Messages: []table.Message{first}}); err != nil {
-		t.Fatal(err)
-	}
-	report, err := tbl.Commit(f.ctx, table.Committable{User: "two", Identifier: 1, Messages: []table.Message{second}})
-	if !errors.Is(err, tarnerr.Conflict) && (report == nil || report.Compaction == "") {
+	var others *table.CompactReport
+	var once sync.Once
+	f.events = &event.Listener{CompactEnd: func(event.CompactEnd) {
+		once.Do(func() {
+			for i, v := range []string{"b", "c"} {
+				if _, err := write(job, "write-only", "true", ids("mon", v, 2+6*i)); err != nil {
+					t.Error(err)
+				}
+			}
+			others = f.compact(job, table.CompactOptions{Minor: true})
+		})
+	}}
+	writer := f.open(fs)
+	f.events = nil
+	// A file for each batch, the buffer is so small.
+	report, err := write(writer, "write-buffer-size", "1 b", ids("mon", "a", 1), ids("mon", "a", 9))
+	if err != nil || report.Compaction == "" {
 		t.Fatalf("levels overlap: %+v, %v", report, err)
+	}
+	if others.Compacted != 1 || others.FilesBefore != 2 || others.FilesAfter != 1 {
+		t.Errorf("the job: %+v", others)
 	}
 	if !slices.ContainsFunc(report.Conflicts, func(c table.Conflict) bool { return c.Check == "key-range" }) {
 		t.Errorf("conflicts %+v", report.Conflicts)
 	}
-	// That its messages never came before, only their owner knows.
-	if err := tbl.AbortMessages(f.ctx, []table.Message{second}); err != nil {
-		t.Fatal(err)
-	}
-	f.want(f.rows(tbl, table.Scan{}), "mon|1|a", "mon|2|b", "mon|3|c", "mon|7|c", "mon|8|b", "mon|9|a")
+	young := expr.Compare{Column: "id", Op: expr.Lt, Value: int64(100)}
+	f.want(f.rows(job, table.Scan{Where: young}), "mon|1|a", "mon|2|b", "mon|8|c", "mon|9|a")
+	f.want(f.files(fs), "{mon}|0|0|1", "{mon}|0|0|1", "{mon}|0|4|2", "{mon}|0|5|400")
 	f.noOrphans(fs)
+	f.compact(job, table.CompactOptions{})
+	f.want(f.rows(job, table.Scan{Where: young}), "mon|1|a", "mon|2|b", "mon|8|c", "mon|9|a")
 }
 
 // Small files of an append table are joined, rows of buckets in their order.
