@@ -25,3 +25,32 @@ func TestCompactShowsABar(t *testing.T) {
 		t.Errorf("shown: %q", p.shown())
 	}
 }
+
+// TestCompactDatabaseShowsBars: of a database each table has its bar, which is gone before
+// the report of the table.
+func TestCompactDatabaseShowsBars(t *testing.T) {
+	dir := ptyHome(t)
+	statements := "CREATE DATABASE d;"
+	for _, name := range []string{"t", "u"} {
+		statements += strings.ReplaceAll("CREATE TABLE d.NAME (id INT NOT NULL, v STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1', 'write-only' = 'true');"+
+			"INSERT INTO d.NAME VALUES (1, 'a'), (2, 'a'); INSERT INTO d.NAME VALUES (2, 'b');", "NAME", name)
+	}
+	p := start(t, dir, "xterm", "sql", "-c", statements)
+	p.expect("INSERT")
+	p.exits(0)
+	p = start(t, dir, "xterm", "db", "compact", "d")
+	p.expect("d.t: compacted 1 bucket of 1: 2 files")
+	p.expect("d.u: compacted 1 bucket of 1: 2 files")
+	p.exits(0)
+	rest := p.shown()
+	for _, name := range []string{"d.t", "d.u"} {
+		bar, report, _ := strings.Cut(rest, name+": compacted")
+		if !strings.Contains(bar, "\r"+name+" ") || !strings.Contains(bar, "% |") || !strings.HasSuffix(strings.TrimRight(bar, " "), "\r") {
+			t.Errorf("%s: shown: %q", name, p.shown())
+		}
+		rest = report
+	}
+	if strings.Contains(rest, "%") {
+		t.Errorf("shown: %q", p.shown())
+	}
+}
