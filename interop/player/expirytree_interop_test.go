@@ -171,7 +171,9 @@ func seenByTarn(t *testing.T, warehouse string) seen {
 	}
 	var lines []string
 	err := open(t.Context(), warehouse, "db.t", func(tbl table.Table) (err error) {
-		lines, err = numberedChanges(t.Context(), tbl, firstChange(t, warehouse), slices.Max(snapshotIDs(t, warehouse)))
+		lines, err = numberedChanges(t.Context(), tbl, table.FollowOptions{
+			From: table.Start{Mode: table.StartAt, Snapshot: firstChange(t, warehouse)}, To: slices.Max(snapshotIDs(t, warehouse)), Options: keptChangelogs,
+		})
 		return err
 	})
 	if err != nil {
@@ -223,9 +225,10 @@ func firstChange(t *testing.T, warehouse string) int64 {
 	return ids[first]
 }
 
-// numberedChanges are the changes of some snapshots, as the judge writes them.
-func numberedChanges(ctx context.Context, t table.Table, from, to int64) (lines []string, err error) {
-	f, err := t.Follow(ctx, table.FollowOptions{From: table.Start{Mode: table.StartAt, Snapshot: from}, To: to, Workers: 1, Options: keptChangelogs})
+// numberedChanges are the changes that o asks for, as the judge writes them.
+func numberedChanges(ctx context.Context, t table.Table, o table.FollowOptions) (lines []string, err error) {
+	o.Workers = 1
+	f, err := t.Follow(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,11 @@ func (itself) Check(ctx context.Context, warehouse, name string) (*interop.Check
 
 func (itself) Read(ctx context.Context, q interop.Query) (*interop.Rows, error) {
 	rows := new(interop.Rows)
-	err := open(ctx, q.Warehouse, q.Table, func(t table.Table) (err error) {
+	name := q.Table
+	if q.System != "" {
+		name += "$" + q.System
+	}
+	err := open(ctx, q.Warehouse, name, func(t table.Table) (err error) {
 		s := table.Scan{Columns: q.Project, SnapshotID: q.Snapshot}
 		if q.Filter != "" {
 			if s.Where, err = parseFilter(q.Filter, t.Schema().Fields); err != nil {
@@ -93,13 +97,19 @@ func read(t *testing.T, i implementation, q interop.Query) []string {
 	return rows.Lines
 }
 
-// shaped is a scenario with its table made in another shape.
+// shaped is a scenario of testdata with its table made in another shape.
 func shaped(t *testing.T, file string, shape map[string]any) *interop.Scenario {
 	t.Helper()
 	s, err := interop.LoadScenario(filepath.Join("..", "testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return reshaped(t, s, shape)
+}
+
+// reshaped is a scenario with its table made in another shape.
+func reshaped(t *testing.T, s *interop.Scenario, shape map[string]any) *interop.Scenario {
+	t.Helper()
 	var create map[string]any
 	if err := json.Unmarshal(s.Ops[0], &create); err != nil {
 		t.Fatal(err)
