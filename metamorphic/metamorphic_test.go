@@ -58,8 +58,9 @@ func TestHistories(t *testing.T) {
 		return
 	}
 	reached := map[pair]int{}
+	picked := map[string]int{} // compactions that nothing else makes
 	var held int64
-	var made drawn
+	made := map[string]drawn{} // by merge engine
 	spills, compacted := map[string]int64{}, map[value]int{}
 	var mu sync.Mutex
 	const lanes = 2
@@ -75,8 +76,11 @@ func TestHistories(t *testing.T) {
 					mu.Lock()
 					spills[all[seed][buffer]] += done.spills.Load()
 					held += done.held
-					made.late += done.late
-					made.lateBack += done.lateBack
+					late := made[all[seed][engine]]
+					made[all[seed][engine]] = drawn{late.late + done.late, late.lateBack + done.lateBack}
+					if c := all[seed]; !c.looksUp() && (c[compaction] == "in-writer" || c[compaction] == "late") {
+						picked[c[early]] += done.compacted
+					}
 					for _, a := range []int{compaction, early, writer} {
 						v := value{a, all[seed][a]}
 						compacted[v] += done.compacted
@@ -104,10 +108,21 @@ func TestHistories(t *testing.T) {
 			}
 		}
 	}
-	if held == 0 || made.late == 0 || made.lateBack == 0 {
-		t.Errorf("files held back: %d, late rows: %+v", held, made)
+	for _, why := range axes[early].values {
+		if picked[why] == 0 && len(all) >= 1000 {
+			t.Errorf("picks=%s made no compaction: %v", why, picked)
+		}
 	}
-	t.Logf("%d histories, spills %v, compactions by commits %v, files held back %d, late rows %+v\n%s",
+	for _, e := range axes[engine].values {
+		ordered, takesBack := e != "first-row", e != "first-row" && e != "partial-update"
+		if len(all) >= 1000 && (ordered && made[e].late == 0 || takesBack && made[e].lateBack == 0) {
+			t.Errorf("late rows of %s: %+v", e, made[e])
+		}
+	}
+	if held == 0 {
+		t.Error("no commit held compactions back")
+	}
+	t.Logf("%d histories, spills %v, compactions by commits %v, files held back %d, late rows and those that take back %v\n%s",
 		len(all), spills, compacted, held, made, coverage(reached))
 	if file := os.Getenv(summaryEnv); file != "" {
 		text := fmt.Sprintf("%d histories; of each value with each axis the pair that the fewest of them held\n%s", len(all), summary(reached))
