@@ -114,7 +114,7 @@ func pairHistory(t *testing.T, name string, s schema.Spec) *interop.Scenario {
 		"op": "create_table", "columns": columns, "primary_keys": s.PrimaryKeys, "partition_keys": s.PartitionKeys, "options": s.Options,
 	}}
 	clock := 0
-	write := func(kinds string) {
+	write := func(kinds string) { // of the keys 0, 1, …
 		var rows [][]any
 		for k, kind := range strings.Fields(kinds) {
 			clock++
@@ -126,12 +126,12 @@ func pairHistory(t *testing.T, name string, s schema.Spec) *interop.Scenario {
 		ops = append(ops, map[string]any{"op": "write", "user": "tarn", "rows": rows, "keep_writer": true})
 	}
 	write("+I +I +I +I +I")
-	write("+I +I .. .. .. +I")
 	if takesBack(s) {
-		write("+U .. -D -D .. +I +I")
+		write("+U +I -D -D .. +I +I")
 		write(".. .. .. +I +I -D +U")
 	} else {
-		write("+U .. +I +I .. .. +I")
+		write("+U +I +I +I .. +I +I")
+		write(".. .. .. +I +I +I +U")
 	}
 	ops = append(ops, map[string]any{"op": "compact", "full": true})
 	for _, op := range ops {
