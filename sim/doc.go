@@ -10,6 +10,9 @@
 // testing/synctest tells; its clock runs only then. So the same seed gives the
 // same run, byte for byte of its trace.
 //
+// Seeds from a million on have expirers as well (expirer.go), and are held to that all
+// that lives is whole.
+//
 // Read scenario.go (what happens), scheduler.go and gate.go (in which order),
 // the jobs (writer.go, compactor.go, overwriter.go, reader.go), then model.go,
 // history.go, rowids.go, check.go and linear.go (what must come of it).

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -17,6 +18,7 @@ import (
 type bug struct {
 	name  string
 	edits []edit
+	test  string // that finds it, "" = TestSeeds
 	seed  uint64 // where the search begins, for a bug that few seeds find; it goes on from there through all, 0 = from the first
 }
 
@@ -95,6 +97,25 @@ var bugs = []bug{
 		"\tif PLANTED && turn.ahead > 0 {\n\t\treturn nil, nil, nil\n\t}\n\tfor i, w := range todo {\n\t\tm := c.publish("}}},
 }
 
+// expiryBugs are found beside expirers.
+var expiryBugs = []bug{
+	{name: "an expiry does not look at what the oldest snapshot names", edits: []edit{{"internal/maintain",
+		"\tfor _, r := range stays {\n", "\tfor _, r := range stays {\n\t\tif PLANTED {\n\t\t\tbreak\n\t\t}\n"}}},
+	{name: "an expiry does not look at consumers", edits: []edit{{"internal/maintain",
+		"if c.Next < end && !slices.Contains(without, c.ID) {", "if !PLANTED && c.Next < end && !slices.Contains(without, c.ID) {"}}},
+	{seed: 433, name: "an expiry does not look again at what was made since its plan", edits: []edit{{"internal/maintain",
+		"\tfiles := d.files()\n\tout.Files", "\tif PLANTED {\n\t\td = draftOf(&p.Files)\n\t}\n\tfiles := d.files()\n\tout.Files"}}},
+	{name: "an expiry keeps one snapshot too few", edits: []edit{{"internal/maintain",
+		"most := l.Latest - int64(l.Min) + 1", "most := l.Latest - int64(l.Min) + 1\n\tif PLANTED {\n\t\tmost++\n\t}"}}},
+}
+
+func init() {
+	for _, b := range expiryBugs {
+		b.test = "TestExpirySeeds"
+		bugs = append(bugs, b)
+	}
+}
+
 // plantedFile gives a package PLANTED's meaning: the number of the bug is in the
 // environment, so that one test binary serves them all.
 const plantedFile = `package %s
@@ -134,7 +155,11 @@ func TestPlantedBugs(t *testing.T) {
 				}
 				return string(b), err != nil
 			}
-			out, found := run(i, "-test.run", "^TestSeeds$", "-seeds", seeds, "-first", fmt.Sprint(first), "-failures", "1", "-cores", "1", "-traces", traces)
+			test := "TestSeeds"
+			if i > 0 && bugs[i-1].test != "" {
+				test, seeds = bugs[i-1].test, strconv.Itoa(expiryRuns)
+			}
+			out, found := run(i, "-test.run", "^"+test+"$", "-seeds", seeds, "-first", fmt.Sprint(first), "-failures", "1", "-cores", "1", "-traces", traces)
 			if found && !strings.Contains(out, "Trace: ") {
 				t.Fatalf("the simulation did not run:\n%s", out)
 			}

@@ -110,7 +110,7 @@ func (p *process) commitOften(u *unit, user string, id int64, m *commitmsg.Messa
 // failed notes that work failed that must not fail without a fault.
 func (p *process) failed(what string, err error) {
 	p.say(what+":", err)
-	if p.op.faults.Load() == 0 {
+	if p.op.faults.Load() == 0 && !p.overtaken(err) {
 		p.wrong("%s failed without a fault: %v", what, err)
 	}
 }

@@ -26,6 +26,7 @@ type scenario struct {
 	jobs        []job
 	operations  int // commits and scans planned
 	writers     int
+	consumer    int64 // of runs with expirers: what it reads next, 0 = there is none
 }
 
 // row is one row of the table. In append tables k is different in every row. In

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/env"
+	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/types"
@@ -48,6 +49,7 @@ type simulation struct {
 	// snapshots is how many there are at the end.
 	snapshots int
 	makers    map[string]making // of files, by path
+	held      map[string]state  // by snapshots, of runs with expirers
 }
 
 // making is the making of a file.
@@ -74,8 +76,11 @@ func Run(t *testing.T, seed uint64, given []uint32) *Result {
 	t.Helper()
 	c := newChoices(seed, given)
 	tr := &trace{}
-	s := &simulation{seed: seed, choices: c, trace: tr, makers: map[string]making{}}
+	s := &simulation{seed: seed, choices: c, trace: tr, makers: map[string]making{}, held: map[string]state{}}
 	s.scenario = layOut(c)
+	if s.expires() {
+		s.scenario.expire(c)
+	}
 	s.storage = mem.New(s.scenario.profile)
 	if err := s.create(); err != nil {
 		tr.violate("creating the table: %v", err)
@@ -96,6 +101,11 @@ func (s *simulation) create() (err error) {
 	e := env.Seeded(1, time.Unix(1_700_000_000, 0).UTC())
 	if s.schema, err = schema.NewStore(s.storage, place.Dir, e).Create(context.Background(), s.scenario.spec()); err != nil {
 		return err
+	}
+	if s.scenario.consumer > 0 {
+		if err = snapshot.NewStore(s.storage, place).WithEnv(e).Consumers().Set(context.Background(), "c", s.scenario.consumer); err != nil {
+			return err
+		}
 	}
 	s.arrow, err = types.ArrowSchema(s.schema.Fields)
 	return err
