@@ -210,12 +210,22 @@ func (l *turns) byKey(lines []string) map[string][]told {
 func (l *turns) fold(what string, s *turned, changes map[string][]told, want []string, full bool) {
 	l.Helper()
 	for key, all := range changes {
-		for _, c := range all {
+		for i, c := range all {
 			s.counts["told "+c.Kind]++
-			if c.Kind == "+I" || c.Kind == "+U" {
+			old, live := s.folded[key]
+			after := c.Kind == "+I" || c.Kind == "+U"
+			if after {
 				s.folded[key] = c.Line
 			} else {
 				delete(s.folded, key)
+			}
+			// A changelog that is made tells the row that was there, and which it is.
+			if s.producer() != "lookup" && s.producer() != "full-compaction" {
+				continue
+			}
+			updated := i > 0 && all[i-1].Kind == "-U"
+			if !after && old != c.Line || after && (live || updated != (c.Kind == "+U")) {
+				l.Errorf("%s: %s is told of key %s, which was %q, live %v. changes=%v", what, c.Kind, key, old, live, all)
 			}
 		}
 	}
