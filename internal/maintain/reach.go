@@ -105,7 +105,7 @@ func (s *sparing) from(ctx context.Context, r root) error {
 			}
 			delta = append(delta[:len(delta):len(delta)], changelog...)
 		}
-		return s.changes(ctx, delta)
+		return s.changes(ctx, r, delta)
 	}
 	return nil
 }
@@ -186,13 +186,22 @@ func (s *sparing) state(ctx context.Context, metas []manifest.FileMeta) error {
 	return nil
 }
 
-// changes spares the data files that manifests add.
-func (s *sparing) changes(ctx context.Context, metas []manifest.FileMeta) error {
+// changes spares the data files that manifests of a root add. Of a changelog some may
+// be gone: Java's expiry takes those of a table without a producer.
+func (s *sparing) changes(ctx context.Context, r root, metas []manifest.FileMeta) error {
 	if len(s.d.data) == 0 {
 		return nil
 	}
-	if err := s.read(ctx, metas); err != nil {
-		return err
+	if !r.loose {
+		if err := s.read(ctx, metas); err != nil {
+			return err
+		}
+	} else {
+		for i := range metas {
+			if err := s.read(ctx, metas[i:i+1]); err != nil && tarnerr.KindOf(err) != tarnerr.NotFound {
+				return err
+			}
+		}
 	}
 	for _, m := range metas {
 		for _, h := range s.hits[m.FileName] {

@@ -120,6 +120,25 @@ func TestDecouplingTurnedOff(t *testing.T) {
 	}
 }
 
+// Java's expiry has taken a manifest that such a changelog names: the others count.
+func TestDecouplingTurnedOffAndManifestsGone(t *testing.T) {
+	f := newFixture(t)
+	f.snapshot(1, []string{"+a"})
+	f.snapshot(2, []string{"+b"})
+	f.snapshot(3, []string{"+c"})
+	_, err := f.expirer(10, false).Run(f.ctx, Request{})
+	f.must(err)
+	f.snapshot(4, []string{"-a", "-b", "-c", "+m:5", "merged"})
+	f.snapshot(5, []string{"+d", "merged"})
+	f.fs.Remove(place.ManifestFile("manifest of delta of 1 0"))
+	_, err = f.expirer(1, false).Run(f.ctx, Request{})
+	f.must(err)
+	f.has("b", "m", "d", "delta of 2", "manifest of delta of 2 0")
+	if slices.Contains(f.left(), "c") {
+		t.Error("c is left, which no changelog names")
+	}
+}
+
 // Who finishes another run's plan leaves the next one to it.
 func TestNextPlanOfARunAtWork(t *testing.T) {
 	f := newFixture(t)

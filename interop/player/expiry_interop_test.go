@@ -14,7 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/tarnlake/tarn/fileio/local"
+	"github.com/tarnlake/tarn/internal/layout"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/interop"
+	tableoption "github.com/tarnlake/tarn/option"
 	"github.com/tarnlake/tarn/table"
 )
 
@@ -77,6 +82,9 @@ func (p *past) expireAlike(spread, javaReads bool, sum *expiries) {
 			// Java looked for a changelog that is not there: Tarn notes which is the first
 			// one, and goes on beyond a gap.
 			p.onlyChangelogsGone(theirs, ours, hasGap(append(changelogs, changelogIDs(p.T, theirs)...)))
+			theirs = copied(p.T, ours)
+		}
+		if p.onlyChangelogsNeed(theirs, ours, options) {
 			theirs = copied(p.T, ours)
 		}
 		left := tree(p.T, theirs)
@@ -240,6 +248,67 @@ func (p *past) onlyChangelogsGone(more, less string, any bool) {
 	if delete(there, hint); len(there) > 0 {
 		p.Errorf("Tarn has left besides: %v", there)
 	}
+}
+
+// onlyChangelogsNeed reports that Tarn has left more files than Java, where it may: a
+// table without a producer keeps its changelogs no longer than its snapshots, and those
+// of before name the files.
+func (p *past) onlyChangelogsNeed(theirs, ours string, options map[string]string) bool {
+	p.Helper()
+	o, err := tableoption.Parse(options)
+	if err != nil {
+		p.Fatal(err)
+	}
+	if p.options["changelog-producer"] != "" || o.Retention.Decoupled() || len(changelogIDs(p.T, ours)) == 0 {
+		return false
+	}
+	there, more := tree(p.T, theirs), false
+	named := p.namedByChangelogs(ours)
+	for name := range tree(p.T, ours) {
+		if _, is := there[name]; is || strings.HasSuffix(name, "/") {
+			continue
+		}
+		if more = true; !named[filepath.Base(name)] {
+			p.Errorf("Tarn has left %s, which no changelog names", name)
+		}
+	}
+	return more
+}
+
+// namedByChangelogs are the lists, manifests and data files that the changelogs of a
+// table name, as far as they are there.
+func (p *past) namedByChangelogs(warehouse string) map[string]bool {
+	p.Helper()
+	ctx, fio, place := p.Context(), local.New(local.Options{}), layout.Table{Dir: filepath.ToSlash(tableDir(warehouse))}
+	manifests, err := manifest.NewStore(manifest.Config{FileIO: fio, Table: place})
+	if err != nil {
+		p.Fatal(err)
+	}
+	out, store := map[string]bool{}, snapshot.NewStore(fio, place)
+	for _, id := range changelogIDs(p.T, warehouse) {
+		c, err := store.Changelog(ctx, id)
+		if err != nil {
+			p.Fatal(err)
+		}
+		for _, list := range []string{c.BaseManifestList, c.DeltaManifestList} {
+			metas, err := manifests.ReadList(ctx, list, nil)
+			if err != nil {
+				continue
+			}
+			out[list] = true
+			for _, m := range metas {
+				out[m.FileName] = true
+				entries, err := manifests.ReadAll(ctx, []manifest.FileMeta{m}, manifest.EntryFilter{})
+				if err != nil || list == c.BaseManifestList {
+					continue
+				}
+				for _, e := range entries {
+					out[e.File.FileName] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // left is what should still be seen in a warehouse: its snapshots, and the changes from
