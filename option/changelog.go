@@ -16,7 +16,7 @@ type Changelog struct {
 func (r *reader) changelog() Changelog {
 	return Changelog{
 		Producer: r.word("changelog-producer"), Deduplicate: r.bool("changelog-producer.row-deduplicate"),
-		IgnoreFields: r.list("changelog-producer.row-deduplicate-ignore-fields", true), Lookup: r.needsLookup(), LookupWait: r.bool("lookup-wait"),
+		IgnoreFields: r.list("changelog-producer.row-deduplicate-ignore-fields", false), Lookup: r.needsLookup(), LookupWait: r.bool("lookup-wait"),
 		Prefix: r.text("changelog-file.prefix"), Format: r.word("changelog-file.format"),
 		Compression: r.word("changelog-file.compression"), StatsMode: r.word("changelog-file.stats-mode"),
 	}

@@ -43,15 +43,10 @@ func (r *Rewriter) newProducer() (*producer, error) {
 	p := &producer{lookup: c.Lookup, silent: c.Producer != "lookup" && c.Producer != "full-compaction", engine: r.merge.Engine}
 	p.foldsLone = p.lookup && r.rules.FoldsLone()
 	if c.Producer == "full-compaction" && c.Lookup {
-		return nil, tarnerr.New(tarnerr.Unsupported, "choosing changelog producer", "lookups beside full-compaction", "changelog-producer", c.Producer).
+		return nil, tarnerr.New(tarnerr.Unsupported, "choosing changelog producer", "lookups beside full-compaction", "force-lookup", true, "changelog-producer", c.Producer).
 			WithHint("Unset force-lookup.")
 	}
-	for _, name := range c.IgnoreFields {
-		if s.Index(name) < 0 {
-			return nil, tarnerr.New(tarnerr.Invalid, "choosing columns", "the table has no such column", "changelog-producer.row-deduplicate-ignore-fields", name)
-		}
-	}
-	if c.Deduplicate {
+	if c.Deduplicate { // a name of a column that is gone means nothing
 		var columns []int
 		for i, f := range s.Fields {
 			if !slices.Contains(c.IgnoreFields, f.Name) {

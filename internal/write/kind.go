@@ -17,6 +17,7 @@ type kindRules struct {
 	ignoreDelete       bool // ignore-delete: drop -U and -D
 	ignoreUpdateBefore bool // ignore-update-before: drop -U
 	appendOnly         bool // a table without primary key takes +I and +U only
+	firstRow           bool // so does one whose merge engine is first-row
 }
 
 // kinds gives the kind of each row of a conformed batch: from the column
@@ -42,13 +43,32 @@ func (r kindRules) kinds(mem memory.Allocator, rec arrow.RecordBatch, given arro
 			keep[i] = false
 			continue
 		}
-		if r.appendOnly && k.IsRetract() {
+		if err := r.refuse(i, k); err != nil {
 			kinds.Release()
-			return nil, nil, tarnerr.New(tarnerr.Invalid, "writing batch", "a table without primary key takes +I and +U only", "row", i, "kind", k).
-				WithHint("Set ignore-delete=true to leave such rows out, or give the table a primary key.")
+			return nil, nil, err
 		}
 	}
 	return kinds, keep, nil
+}
+
+// refuse says why a row that is not dropped cannot be taken. Java's writer takes such
+// rows of first-row tables, of which its compactions then fail for ever.
+func (r kindRules) refuse(row int, k types.RowKind) error {
+	const op = "writing batch"
+	switch {
+	case !k.IsRetract():
+		return nil
+	case r.appendOnly:
+		return tarnerr.New(tarnerr.Invalid, op, "a table without primary key takes +I and +U only", "row", row, "kind", k).
+			WithHint("Set ignore-delete=true to leave such rows out, or give the table a primary key.")
+	case r.firstRow && k == types.UpdateBefore:
+		return tarnerr.New(tarnerr.Invalid, op, "first row can not accept -D and -U records", "row", row, "kind", k, "merge-engine", "first-row").
+			WithHint("Set ignore-update-before=true to leave out -U, or ignore-delete=true for both.")
+	case r.firstRow:
+		return tarnerr.New(tarnerr.Invalid, op, "first row can not accept -D and -U records", "row", row, "kind", k, "merge-engine", "first-row").
+			WithHint("Set ignore-delete=true to leave such rows out.")
+	}
+	return nil
 }
 
 func (r kindRules) dropped(k types.RowKind) bool {

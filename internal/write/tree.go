@@ -118,7 +118,9 @@ func (w *Writer) settle(ctx context.Context) error {
 		case t.runs() > w.set.Compaction.StopTrigger+1:
 			err = w.await(ctx, g)
 		}
-		if err == nil && force {
+		// What no compaction can fold must not land where readers see only what was
+		// looked up: no later compaction could either.
+		if err == nil && (force || w.wait && w.set.Changelog.Lookup && tarnerr.KindOf(t.failed) == tarnerr.Invalid) {
 			err = t.failed
 		}
 		if err != nil {

@@ -99,6 +99,7 @@ func New(cfg Config) (*Writer, error) {
 	w.kinds = kindRules{
 		field: s.Index(set.RowKindField), ignoreDelete: set.IgnoreDelete,
 		ignoreUpdateBefore: set.IgnoreUpdateBefore, appendOnly: !w.keyed,
+		firstRow: w.keyed && set.MergeEngine == "first-row",
 	}
 	if set.RowKindField != "" && w.kinds.field < 0 {
 		return nil, tarnerr.New(tarnerr.Invalid, "opening writer", "rowkind.field names no column", "column", set.RowKindField)
