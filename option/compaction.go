@@ -20,7 +20,7 @@ type Compaction struct {
 	TotalSize            *int64         // compaction.total-size-threshold
 	IncrementalSize      *int64         // compaction.incremental-size-threshold
 	Force                bool           // commit.force-compact: a commit waits for compactions
-	FullDelta            int            // full-compaction.delta-commits, 0 when not set
+	FullDelta            int            // full-compaction.delta-commits, 0 when nothing asks for full compactions
 }
 
 // compaction reads the options of compaction, as Java's CoreOptions does.
@@ -35,6 +35,8 @@ func (r *reader) compaction() Compaction {
 	c.Force = r.bool("commit.force-compact")
 	if r.set("full-compaction.delta-commits") {
 		c.FullDelta = max(1, r.int("full-compaction.delta-commits"))
+	} else if r.word("changelog-producer") == "full-compaction" && !r.bool("write-only") {
+		c.FullDelta = 1 // as Java's writers have it: else nothing would tell a change
 	}
 	c.StopTrigger = c.Trigger + 3
 	if r.set("num-sorted-run.stop-trigger") {

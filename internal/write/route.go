@@ -107,10 +107,15 @@ func (r *router) partitionOf(last *partition, i int) (*partition, error) {
 	if last != nil && bytes.Equal(last.row, r.row) {
 		return last, nil
 	}
-	if p := r.known[string(r.row)]; p != nil {
+	return r.partition(r.row)
+}
+
+// partition is that of a row of partition columns, which is borrowed.
+func (r *router) partition(row binaryrow.Row) (*partition, error) {
+	if p := r.known[string(row)]; p != nil {
 		return p, nil
 	}
-	row := binaryrow.Row(bytes.Clone(r.row))
+	row = bytes.Clone(row)
 	spec, err := r.names.Path(row)
 	if err != nil {
 		return nil, err
@@ -118,6 +123,19 @@ func (r *router) partitionOf(last *partition, i int) (*partition, error) {
 	p := &partition{row: row, spec: spec, buckets: make([]uint32, max(1, r.total))}
 	r.known[string(row)] = p
 	return p, nil
+}
+
+// group is a bucket of a partition, that may be new.
+func (r *router) group(partition binaryrow.Row, number int32) (*group, error) {
+	p, err := r.partition(partition)
+	if err != nil {
+		return nil, err
+	}
+	g := p.buckets[number]
+	if g == 0 {
+		g = r.add(p, number)
+	}
+	return r.groups[g-1], nil
 }
 
 func (r *router) add(p *partition, number int32) uint32 {

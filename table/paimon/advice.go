@@ -143,13 +143,7 @@ func partitionFlag(p *layout.Partitioner, h compact.Holding) (string, error) {
 // treeFigures counts the sorted runs of a bucket of a key table, and the files that
 // readers or their changelog wait for.
 func (t *Table) treeFigures(b *advice.BucketFigures, files []*datafile.Meta) {
-	settled := int32(0) // the level from which on nothing is waited for
-	switch {
-	case t.options.Changelog.Producer == "full-compaction":
-		settled = int32(t.options.NumLevels - 1)
-	case t.options.Changelog.Producer == "lookup", t.options.MergeEngine == "first-row":
-		settled = 1
-	}
+	settled := t.settledLevel()
 	levels := map[int32]bool{}
 	for _, f := range files {
 		if f.Level == 0 || !levels[f.Level] {
@@ -165,6 +159,18 @@ func (t *Table) treeFigures(b *advice.BucketFigures, files []*datafile.Meta) {
 			}
 		}
 	}
+}
+
+// settledLevel is the level from which on no file waits for a compaction to tell, or to
+// show, its rows.
+func (t *Table) settledLevel() int32 {
+	switch {
+	case t.options.Changelog.Producer == "full-compaction":
+		return int32(t.options.NumLevels - 1)
+	case t.options.Changelog.Producer == "lookup", t.options.MergeEngine == "first-row":
+		return 1
+	}
+	return 0
 }
 
 // joinable is how many files of a bucket of an append table, or of a partition

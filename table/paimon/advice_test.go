@@ -82,7 +82,7 @@ func TestAdvise(t *testing.T) {
 			[]string{"note changelog-waits day=mon, bucket 0"},
 		},
 		{
-			"a full compaction is waited for", with(keySpec(), "bucket", "1", "changelog-producer", "full-compaction"),
+			"a full compaction is waited for", with(keySpec(), "write-only", "true", "bucket", "1", "changelog-producer", "full-compaction"),
 			[]string{ids("mon", "a", 1)}, 25 * time.Hour, nil,
 			[]string{"warn changelog-waits day=mon, bucket 0"},
 		},

@@ -202,3 +202,89 @@ func TestPreparedCompactionsThatAreLost(t *testing.T) {
 		})
 	}
 }
+
+// Without full-compaction.delta-commits each commit compacts fully where the changelog
+// comes of that, in a stream and in a batch.
+func TestFullCompactionsWithoutDeltaCommits(t *testing.T) {
+	spec := owedSpec(map[string]string{"changelog-producer": "full-compaction"})
+	t.Run("stream", func(t *testing.T) {
+		f := newFixture(t)
+		f.owed(f.open(f.create(spec)), 3, nil)
+	})
+	t.Run("a batch", func(t *testing.T) {
+		f := newFixture(t)
+		tbl := f.open(f.create(spec))
+		last := slices.Max(f.mustWrite(tbl, `[{"k":2,"n":1,"s":2}]`).Snapshots)
+		state := map[int32]string{}
+		f.fold(tbl, state, 1, last)
+		f.want(slices.Sorted(maps.Values(state)), "2|1|2")
+	})
+}
+
+// What a stream left to compactions is done by the one that goes on after it, in buckets
+// that it does not write to, too.
+func TestRestartedStreamsOweWhatWasLeft(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options map[string]string
+	}{
+		{"full-compaction", map[string]string{"changelog-producer": "full-compaction", "full-compaction.delta-commits": "3"}},
+		{"lookup-wait=false", map[string]string{"changelog-producer": "lookup", "lookup-wait": "false"}},
+		{"lookup gentle", map[string]string{"changelog-producer": "lookup", "lookup-compact": "gentle", "lookup-compact.max-interval": "6"}},
+		{"first-row gentle", map[string]string{"merge-engine": "first-row", "lookup-compact": "gentle", "lookup-compact.max-interval": "6"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			fs := f.create(owedSpec(c.options))
+			if c.name == "lookup-wait=false" { // the first stream leaves its rows where they are
+				w, err := f.open(fs).NewStreamWrite(f.ctx, table.WriteOptions{User: "job", Options: map[string]string{"write-only": "true"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.restarted(f.open(fs), w)
+				return
+			}
+			f.restarted(f.open(fs), f.stream(f.open(fs)))
+		})
+	}
+}
+
+// restarted writes to the partition 1 by a first stream, and by the next ones to the
+// partition 2. In the end the rows of both are read, and told where they are.
+func (f *fixture) restarted(tbl table.Table, w table.StreamWrite) {
+	f.Helper()
+	var last int64
+	for n := int64(1); n <= 12; n++ {
+		rows := fmt.Sprintf(`[{"k":2,"n":%d,"s":2}]`, n)
+		if n == 1 {
+			rows = `[{"k":1,"n":1,"s":1}]`
+		}
+		f.put(w, tbl, rows)
+		r, err := w.Commit(f.ctx, n)
+		if err != nil {
+			f.Fatal(err)
+		}
+		last = slices.Max(r.Snapshots)
+		if n == 1 {
+			if err := w.Close(); err != nil {
+				f.Fatal(err)
+			}
+			w = f.stream(tbl)
+		}
+		if n > 1 {
+			w.WaitForCompaction(n > 2)
+		}
+	}
+	rows := f.rows(tbl, table.Scan{})
+	if !slices.Contains(rows, "1|1|1") {
+		f.Errorf("the idle bucket is not read: %v", rows)
+	}
+	if tbl.Schema().Options["changelog-producer"] == "" {
+		return
+	}
+	state := map[int32]string{}
+	f.fold(tbl, state, 1, last)
+	if state[1] != "1|1|1" {
+		f.Errorf("the idle bucket is not told: %v", state)
+	}
+}

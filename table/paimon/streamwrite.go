@@ -2,8 +2,11 @@ package paimon
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/compact"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/table"
 	"github.com/tarnlake/tarn/tarnerr"
 )
@@ -16,6 +19,7 @@ type streamWrite struct {
 	last    int64 // highest identifier committed by the user
 	hasLast bool
 	asked   bool // last was looked up
+	resumed bool // what earlier streams of the user left to compactions was looked for
 	// prepared counts what was prepared without being told its identifier.
 	prepared int64
 }
@@ -84,6 +88,43 @@ func (w *streamWrite) compactFully(identifier int64) {
 	}
 }
 
+// resume finds the buckets whose rows an earlier stream of the user left to compactions
+// that are yet to tell or show them: they may never be written to again. Java keeps their
+// names in the state of its job; here the table is all there is to know of them. A stream
+// that only prepares may be one of several under one user, of which none can take what
+// is left for its own.
+func (w *streamWrite) resume(ctx context.Context) error {
+	t := w.table
+	settled := t.settledLevel()
+	if t.options.Changelog.Lookup {
+		settled = max(settled, 1)
+	}
+	if w.resumed || !w.hasLast || settled == 0 || !t.compactsBeside() {
+		w.resumed = true
+		return nil
+	}
+	snap, err := t.snapshots.Latest(ctx)
+	if err != nil {
+		return err
+	}
+	manifests, err := t.reading()
+	if err != nil {
+		return err
+	}
+	holdings, err := compact.Inventory(ctx, manifests, snap, nil, func(b int32) bool { return b >= 0 })
+	if err != nil {
+		return err
+	}
+	holdings = slices.DeleteFunc(holdings, func(h compact.Holding) bool {
+		return !slices.ContainsFunc(h.Files, func(f *datafile.Meta) bool { return f.Level < settled })
+	})
+	if err := w.writer.Owe(ctx, holdings); err != nil {
+		return err
+	}
+	w.resumed = true
+	return nil
+}
+
 // Commit implements table.StreamWrite. After a failure that leaves the table as
 // it was and can pass (Contention, Unavailable), the same Commit may be called
 // again: the rows are kept. After CommitStateUnknown the write is over: a new one
@@ -104,6 +145,9 @@ func (w *streamWrite) Commit(ctx context.Context, identifier int64) (*table.Comm
 	if identifier == table.BatchIdentifier {
 		return nil, tarnerr.New(tarnerr.Invalid, op, "the identifier of batch commits in a stream", "table", w.table.name, "identifier", identifier).
 			WithHint("Number the commits of a stream from 1.")
+	}
+	if err := w.resume(ctx); err != nil {
+		return nil, trace(op, err, w.table.name)
 	}
 	w.compactFully(identifier)
 	messages, err := w.prepare(ctx)
