@@ -154,15 +154,7 @@ func (c *checker) resolve() {
 // resolveIn does so in a storage; certain means that there is nothing left that
 // nobody could know.
 func (c *checker) resolveIn(storage *mem.FS, certain bool, when string) {
-	opts, err := option.Parse(c.s.schema.Options)
-	if err != nil {
-		c.s.trace.violate("resolving: %v", err)
-		return
-	}
-	committer, err := commit.NewResolver(commit.Config{
-		Table: tableName.String(), FileIO: storage, Place: place, Schema: c.s.schema, Snapshots: snapshot.NewStore(storage, place).WithEnv(c.env),
-		Schemas: schema.NewStore(storage, place.Dir, c.env), Options: opts, Env: c.env, Workers: 1,
-	})
+	committer, err := c.resolver(storage)
 	if err != nil {
 		c.s.trace.violate("resolving: %v", err)
 		return
@@ -192,6 +184,18 @@ func (c *checker) resolveIn(storage *mem.FS, certain bool, when string) {
 			c.s.trace.violate("%v is resolved %sto snapshot %d (unknown: %v); its snapshot is %d", n, when, told, unknown, id)
 		}
 	}
+}
+
+// resolver is a process that resolves the commits of others.
+func (c *checker) resolver(storage *mem.FS) (*commit.Committer, error) {
+	opts, err := option.Parse(c.s.schema.Options)
+	if err != nil {
+		return nil, err
+	}
+	return commit.NewResolver(commit.Config{
+		Table: tableName.String(), FileIO: storage, Place: place, Schema: c.s.schema, Snapshots: snapshot.NewStore(storage, place).WithEnv(c.env),
+		Schemas: schema.NewStore(storage, place.Dir, c.env), Options: opts, Env: c.env, Workers: 1,
+	})
 }
 
 func (c *checker) table() (table.Table, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn/internal/commitmsg"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/option"
 )
@@ -26,7 +27,10 @@ type compaction struct {
 	wait   time.Duration
 	bucket int // which of the buckets that can be compacted
 	files  int // a bit for each file of level 0 that is taken, the oldest first
-	again  int // so often the same messages are committed again when nobody knows
+	// upgrade gives a file another level instead, where one can be had: of runs with
+	// expirers.
+	upgrade bool
+	again   int // so often the same messages are committed again when nobody knows
 }
 
 // top is the level that compactions write.
@@ -96,6 +100,15 @@ func (p *process) compact(plan compaction) (*commitmsg.Message, error) {
 	slices.SortFunc(files, func(a, b manifest.Entry) int {
 		return cmp.Or(-cmp.Compare(a.File.Level, b.File.Level), cmp.Compare(a.File.MinSequence, b.File.MinSequence), strings.Compare(a.File.FileName, b.File.FileName))
 	})
+	if e, level := upgradable(files); plan.upgrade && level > 0 {
+		after := *e.File
+		after.Level = level
+		total := e.TotalBuckets
+		return &commitmsg.Message{
+			Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: &total,
+			CompactBefore: []*datafile.Meta{e.File}, CompactAfter: []*datafile.Meta{&after},
+		}, nil
+	}
 	var chosen []manifest.Entry
 	level0 := 0
 	for _, e := range files {
@@ -124,4 +137,18 @@ func (p *process) compact(plan compaction) (*commitmsg.Message, error) {
 		m.CompactBefore = append(m.CompactBefore, e.File)
 	}
 	return m, nil
+}
+
+// upgradable is the file of a bucket, the highest levels first, that may go up as it
+// is, and to which level: the only one above level 0, or the oldest of level 0 when
+// there is none. 0 = no file.
+func upgradable(files []manifest.Entry) (manifest.Entry, int32) {
+	e := files[0]
+	switch {
+	case e.File.Level == 0:
+		return e, top - 1
+	case e.File.Level < top && (len(files) == 1 || files[1].File.Level == 0):
+		return e, top
+	}
+	return e, 0
 }

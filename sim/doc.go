@@ -10,8 +10,9 @@
 // testing/synctest tells; its clock runs only then. So the same seed gives the
 // same run, byte for byte of its trace.
 //
-// Seeds from a million on have expirers as well (expirer.go), and are held to that all
-// that lives is whole.
+// Seeds from a million on have expirers as well (expirer.go). They are held to that all
+// that lives is whole, also at the moment an expiry is cut off; that expiry leaves no
+// file behind; and that commits in doubt can still be resolved.
 //
 // Read scenario.go (what happens), scheduler.go and gate.go (in which order),
 // the jobs (writer.go, compactor.go, overwriter.go, reader.go), then model.go,

@@ -3,12 +3,14 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/internal/commitlog"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/table"
@@ -39,7 +41,10 @@ type tagger struct {
 	name  string
 	waits []time.Duration
 	back  []int // so many snapshots before the latest
-	made  int
+	// late are those that are made when an expiry has its plan, of a snapshot that is
+	// about to go.
+	late []bool
+	made int
 }
 
 // expire adds expirers to a scenario, and what is in their way.
@@ -57,8 +62,16 @@ func (sc *scenario) expire(c *choices) {
 	for range c.between(1, 4) {
 		t.waits = append(t.waits, time.Duration(c.between(0, 150))*time.Millisecond)
 		t.back = append(t.back, c.below(6))
+		t.late = append(t.late, c.percent(70))
 	}
 	sc.jobs = append(sc.jobs, t)
+	for _, j := range sc.jobs {
+		if j, ok := j.(*compactor); ok && sc.keyed {
+			for i := range j.plans {
+				j.plans[i].upgrade = c.percent(60)
+			}
+		}
+	}
 	if c.percent(30) {
 		sc.consumer = int64(c.between(1, 6))
 	}
@@ -79,6 +92,9 @@ func (j *expirer) run(p *process) (again bool) {
 		p.begin("expiry")
 		p.s.remember(p.wrong)
 		r, err := p.table.Expire(p.ctx, plan.options())
+		if err != nil || p.isDead() { // nobody has finished yet what it has begun
+			p.s.whole("when an expiry was cut off", p.wrong)
+		}
 		if p.isDead() {
 			return true
 		}
@@ -106,12 +122,16 @@ func (j *tagger) run(p *process) (again bool) {
 			return false
 		}
 		p.begin("tag")
+		late := j.late[i] && p.awaitPlan()
 		store := snapshot.NewStore(p.fio, place).WithEnv(p.env)
 		latest, err := store.LatestID(p.ctx)
 		if err != nil || latest == 0 {
 			continue
 		}
 		id := max(1, latest-int64(j.back[i]))
+		if first := p.s.first(); late && first > 0 {
+			id = first
+		}
 		data, err := fileio.ReadFile(p.ctx, p.fio, place.SnapshotFile(id))
 		if err != nil {
 			continue
@@ -122,12 +142,55 @@ func (j *tagger) run(p *process) (again bool) {
 		file := place.TagFile(fmt.Sprint("t", j.made))
 		p.s.storage.Put(file, data)
 		if there, err := fileio.Exists(p.ctx, p.fio, place.SnapshotFile(id)); err != nil || !there {
-			p.s.storage.Remove(file)
+			p.s.takeBack(file, data)
 			continue
 		}
 		p.say("tags", id)
 	}
 	return false
+}
+
+// takeBack removes a tag. What an expiry has left for it stays: it was not deleted as
+// tags are.
+func (s *simulation) takeBack(file string, data []byte) {
+	s.storage.Remove(file)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.checker()
+	if snap, err := snapshot.Parse(data); err == nil && c.open() == nil {
+		_, _ = c.stateOf(snap) // as far as it is there
+	}
+	for path := range c.used {
+		s.loose[path] = true
+	}
+}
+
+// awaitPlan waits for an expiry to have a plan; false when none comes soon.
+func (p *process) awaitPlan() bool {
+	for range 200 {
+		for _, path := range p.s.storage.Paths() {
+			if isPlan(path) {
+				return true
+			}
+		}
+		if !p.pause(time.Millisecond) {
+			return false
+		}
+	}
+	return false
+}
+
+func isPlan(path string) bool { return strings.HasSuffix(path, ".plan") }
+
+// first is the oldest snapshot there is, 0 = none.
+func (s *simulation) first() (first int64) {
+	for _, path := range s.storage.Paths() {
+		id, ok := strings.CutPrefix(path, place.SnapshotFile(0)[:len(place.SnapshotFile(0))-1])
+		if n, err := strconv.ParseInt(id, 10, 64); ok && err == nil && (first == 0 || n < first) {
+			first = n
+		}
+	}
+	return first
 }
 
 // remember notes what each snapshot holds that is there.
@@ -150,6 +213,7 @@ func (s *simulation) remember(wrong func(string, ...any)) {
 		}
 		s.held[heldBy(snap)] = got
 	}
+	maps.Copy(s.named, c.used)
 }
 
 func heldBy(s *snapshot.Snapshot) string { return fmt.Sprint(s.ID, " ", s.DeltaManifestList) }
@@ -188,20 +252,71 @@ func (s *simulation) kept() {
 	if _, err := t.Expire(c.ctx, expiry{keep: 3, limit: math.MaxInt32}.options()); err != nil {
 		s.trace.violate("expiring at the end: %v", err)
 	}
-	s.whole("after the last expiry", s.trace.violate)
+	used := s.whole("after the last expiry", s.trace.violate)
 	for _, path := range s.storage.Paths() {
-		if strings.HasSuffix(path, ".plan") {
+		if isPlan(path) {
 			s.trace.violate("%s is open after the last expiry", path)
+		}
+	}
+	s.leaks(used)
+	s.resolvable(c)
+}
+
+// leaks checks that what nobody refers to was never part of the table, and comes from
+// work that was cut off, met a fault, or ended in doubt.
+func (s *simulation) leaks(used map[string]bool) {
+	for _, path := range s.storage.Paths() {
+		rest := strings.TrimPrefix(path, place.Dir+"/")
+		switch dir, _, _ := strings.Cut(rest, "/"); {
+		case used[path] || s.loose[path] || dir == "schema" || dir == "snapshot" || dir == "tag" || dir == "consumer" || dir == ".tarn":
+		case s.named[path]:
+			s.trace.violate("%s has outlived its snapshots", rest)
+		default:
+			if o := s.makers[path].op; o == nil {
+				s.trace.violate("%s was made by nobody", rest)
+			} else if !o.open.Load() && o.faults.Load() == 0 {
+				s.trace.violate("%s is left by %s", rest, o.name)
+			}
 		}
 	}
 }
 
-// whole holds all that lives to be whole.
-func (s *simulation) whole(when string, wrong func(string, ...any)) {
+// resolvable checks that expiry has left what tells the outcome of each commit that
+// nobody knows.
+func (s *simulation) resolvable(c *checker) {
+	committer, err := c.resolver(s.storage)
+	if err != nil {
+		s.trace.violate("resolving: %v", err)
+		return
+	}
+	for f, err := range commitlog.NewStore(s.storage, place, 1).All(c.ctx) {
+		if err != nil {
+			s.trace.violate("reading records of commits: %v", err)
+			continue
+		}
+		if !f.Pending() || f.Identifier == math.MaxInt64 {
+			continue
+		}
+		found, err := committer.ResolveNamed(c.ctx, f.User, f.Identifier, 0)
+		if err != nil {
+			s.trace.violate("resolving %s/%d: %v", f.User, f.Identifier, err)
+		}
+		for _, r := range found {
+			if r.Status == commitlog.Unknown {
+				s.trace.violate("%s/%d cannot be resolved any more: %+v", f.User, f.Identifier, r)
+			}
+		}
+	}
+}
+
+// whole holds all that lives to be whole, and returns the files of it.
+func (s *simulation) whole(when string, wrong func(string, ...any)) map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	c := s.checker()
 	if err := c.open(); err != nil {
 		wrong("looking at the table %s: %v", when, err)
-		return
+		return c.used
 	}
 	roots := map[string]*snapshot.Snapshot{}
 	var order []string
@@ -232,6 +347,7 @@ func (s *simulation) whole(when string, wrong func(string, ...any)) {
 			wrong("%s: %d snapshots are left", when, n)
 		}
 	}
+	return c.used
 }
 
 // overtaken tells that what a process read has expired under it.

@@ -51,6 +51,7 @@ type scheduler struct {
 	steps   atomic.Int64 // calls admitted
 	faults  atomic.Int64 // calls that failed
 	crashes int
+	expiry  bool               // there are expirers
 	held    map[*process]int64 // calls of a process wait until the step
 	last    *process
 }
@@ -151,6 +152,9 @@ func (s *scheduler) admit(c *call) {
 	if s.c.below(1000) < s.rates.hold {
 		s.held[c.p] = step + int64(s.c.between(5, 80))
 	}
+	if s.expiry && isPlan(c.path) && s.c.percent(50) { // others work while it has a plan
+		s.held[c.p] = step + int64(s.c.between(10, 80))
+	}
 	v := s.decide(c)
 	if v.fault.When != faultio.Never || v.late {
 		s.faults.Add(1)
@@ -177,6 +181,9 @@ func (s *scheduler) decide(c *call) verdict {
 	faulty := roll < s.rates.fault || atomic && s.c.percent(s.rates.publish)
 	if s.crashes < s.rates.crashes && c.p.mortal {
 		v.crash = roll >= 1000-s.rates.crash || atomic && s.c.percent(s.rates.publish/2)
+	}
+	if s.expiry && c.method == "delete" && c.p.mortal && s.crashes < max(1, s.rates.crashes) && s.c.percent(10) {
+		v.crash = true
 	}
 	if !faulty && s.faults.Load() == 0 && s.steps.Load() >= s.rates.forced {
 		faulty = true

@@ -50,6 +50,8 @@ type simulation struct {
 	snapshots int
 	makers    map[string]making // of files, by path
 	held      map[string]state  // by snapshots, of runs with expirers
+	named     map[string]bool   // files that were seen in a snapshot, of runs with expirers
+	loose     map[string]bool   // files that may stay for a tag that was taken back
 }
 
 // making is the making of a file.
@@ -76,7 +78,7 @@ func Run(t *testing.T, seed uint64, given []uint32) *Result {
 	t.Helper()
 	c := newChoices(seed, given)
 	tr := &trace{}
-	s := &simulation{seed: seed, choices: c, trace: tr, makers: map[string]making{}, held: map[string]state{}}
+	s := &simulation{seed: seed, choices: c, trace: tr, makers: map[string]making{}, held: map[string]state{}, named: map[string]bool{}, loose: map[string]bool{}}
 	s.scenario = layOut(c)
 	if s.expires() {
 		s.scenario.expire(c)
@@ -98,6 +100,7 @@ func Run(t *testing.T, seed uint64, given []uint32) *Result {
 
 func (s *simulation) create() (err error) {
 	s.scheduler = newScheduler(s.choices, s.scenario.rates, s.trace)
+	s.scheduler.expiry = s.expires()
 	e := env.Seeded(1, time.Unix(1_700_000_000, 0).UTC())
 	if s.schema, err = schema.NewStore(s.storage, place.Dir, e).Create(context.Background(), s.scenario.spec()); err != nil {
 		return err
