@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tarnlake/tarn/internal/oracle"
@@ -16,28 +17,46 @@ import (
 
 const rounds = 50
 
+// turned are tables of each merge engine. Whoever writes to dedup_lookup compacts it,
+// the others are compacted by jobs of their own.
+func turned() []shape {
+	shapes := []shape{
+		{name: "dedup", engine: "deduplicate", kinds: "deletes", options: map[string]string{"sequence.field": "s", "changelog-producer": "input"}},
+		{name: "dedup_lookup", engine: "deduplicate", kinds: "updates", parted: true, options: map[string]string{"changelog-producer": "lookup", "bucket": "1"}},
+		{name: "first", engine: "first-row", options: map[string]string{"changelog-producer": "lookup", "bucket": "1"}},
+		{name: "partial", engine: "partial-update", parted: true, options: map[string]string{"changelog-producer": "lookup", "file.format": "avro"}},
+		{name: "sums", engine: "aggregation", options: map[string]string{"changelog-producer": "full-compaction"}},
+	}
+	for _, s := range shapes {
+		s.options["manifest.merge-min-count"] = "5" // each statement reads all there are
+		if s.name != "dedup_lookup" {
+			s.options["write-only"] = "true"
+		}
+	}
+	return shapes
+}
+
 // Tarn and Flink write to the same tables and compact them in turns, minor and in
 // full, either what it or what the other has written: after each round both read the
 // rows of the model, and in the end both tell the same changes.
 func TestTurns(t *testing.T) {
 	l := newLake(t)
-	shapes := []shape{
-		{name: "dedup", engine: "deduplicate", kinds: "deletes", options: map[string]string{"sequence.field": "s"}},
-		{name: "partial", engine: "partial-update", parted: true, options: map[string]string{"changelog-producer": "lookup", "file.format": "avro"}},
-		{name: "sums", engine: "aggregation", options: map[string]string{"changelog-producer": "full-compaction"}},
-	}
+	shapes := turned()
 	models := map[string]*oracle.Table{}
+	var writeOnly []shape
 	for i, s := range shapes {
-		s.options["write-only"] = "true"
 		if i%2 == 0 {
 			l.tarn(s.create())
 		} else {
 			l.sql("%s", s.ddl())
 		}
 		models[s.name] = oracle.NewTable(l.table(s.name).Schema())
+		if s.options["write-only"] != "" {
+			writeOnly = append(writeOnly, s)
+		}
 	}
 	g := &generator{Rand: rand.New(rand.NewPCG(50, 1))}
-	deletes := 0
+	deletes := map[string]int{}
 	for round := 1; round <= rounds; round++ {
 		flinkWrites, flinkCompacts, full := round%2 == 0, round%4 < 2, g.IntN(3) == 0
 		var inserts []string
@@ -52,13 +71,14 @@ func TestTurns(t *testing.T) {
 		if flinkWrites {
 			l.statements(inserts)
 			if round%8 == 0 {
-				deletes += l.deleteByFlink(g, models["dedup"])
+				name := []string{"dedup", "dedup_lookup"}[round/8%2]
+				deletes[name] += l.deleteByFlink(g, name, models[name])
 			}
 		}
 		if flinkCompacts {
-			l.compactByFlink(shapes, full)
+			l.compactByFlink(writeOnly, full)
 		} else {
-			for _, s := range shapes {
+			for _, s := range writeOnly {
 				l.compact(s, full)
 			}
 		}
@@ -73,23 +93,44 @@ func TestTurns(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	if deletes == 0 {
-		t.Error("Flink has deleted nothing")
+	if deletes["dedup"] == 0 || deletes["dedup_lookup"] == 0 {
+		t.Errorf("Flink has deleted nothing of some table: %v", deletes)
 	}
 	to := map[string]int64{}
-	shapes = shapes[1:] // what a compaction leaves of late rows is not told alike
 	for _, s := range shapes {
+		if by := l.compactions(s.name); by["tarn"] < rounds/10 || by["Flink"] < rounds/10 {
+			t.Errorf("%s: compactions by each: %v", s.name, by)
+		}
 		l.compact(s, true)
 		to[s.name] = l.latest(s.name)
 	}
 	l.mark(shapes)
 	byTarn := l.changesByTarn(shapes, to)
 	same(l, "changes", byTarn, l.changesByFlink(shapes, marked-1))
-	for _, s := range shapes {
+	for _, s := range shapes[1:] { // the first tells late rows as they came
 		if want, got := modelled(t, models[s.name]), folded(byTarn[s.name]); !slices.Equal(want, got) {
 			t.Errorf("%s: the changes make %q of nothing, the model has %q", s.name, got, want)
 		}
 	}
+}
+
+// compactions counts the snapshots of a table that compactions made, by tarn and by Flink.
+func (l *lake) compactions(name string) map[string]int {
+	l.Helper()
+	out := map[string]int{}
+	for s, err := range l.table(name).Snapshots(l.Context()) {
+		if err != nil {
+			l.Fatalf("%s: %v", name, err)
+		}
+		switch {
+		case s.CommitKind != "COMPACT":
+		case s.CommitUser == "tarn":
+			out["tarn"]++
+		default: // a user for each job
+			out["Flink"]++
+		}
+	}
+	return out
 }
 
 // fit makes rows of a commit, and adds them to the model. Rows that are late come
@@ -157,10 +198,10 @@ func modelled(t *testing.T, m *oracle.Table) []string {
 }
 
 // deleteByFlink deletes the rows of one k.
-func (l *lake) deleteByFlink(g *generator, m *oracle.Table) (deleted int) {
+func (l *lake) deleteByFlink(g *generator, name string, m *oracle.Table) (deleted int) {
 	l.Helper()
 	k := g.IntN(keys)
-	l.sql("DELETE FROM dedup WHERE k = %d", k)
+	l.sql("DELETE FROM %s WHERE k = %d", name, k)
 	for _, p := range []string{"a", "b"} {
 		if r, live, _ := m.Row(fmt.Sprintf("%s/%d", p, k)); live {
 			r.Kind = types.Delete
@@ -171,11 +212,10 @@ func (l *lake) deleteByFlink(g *generator, m *oracle.Table) (deleted int) {
 	return deleted
 }
 
-// compactByFlink compacts tables with a job each.
+// compactByFlink compacts tables in one job.
 func (l *lake) compactByFlink(shapes []shape, full bool) {
 	l.Helper()
 	strategy := map[bool]string{true: "full", false: "minor"}[full]
-	for _, s := range shapes {
-		l.sql("CALL sys.compact(`table` => 'db.%s', compact_strategy => '%s')", s.name, strategy)
-	}
+	l.sql("CALL sys.compact_database(including_databases => 'db', mode => 'divided', including_tables => 'db\\.(%s)', compact_strategy => '%s')",
+		strings.Join(names(shapes), "|"), strategy)
 }
