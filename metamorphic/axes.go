@@ -152,7 +152,8 @@ func (c config) settles(commit int) bool {
 	switch {
 	case strings.HasPrefix(c[compaction], "write-only"):
 		return false
-	case c[compaction] == "each-commit", c[producer] == "full-compaction" && c[compaction] != "every-second", c[compaction] == "every-second" && (c[writer] == "batches" || commit%2 == 0):
+	case c[compaction] == "each-commit", c[producer] == "full-compaction" && c[compaction] != "every-second" && c[writer] != "stream-far-ahead",
+		c[compaction] == "every-second" && (c[writer] == "batches" || commit%2 == 0):
 		return true
 	}
 	return c.looksUp() && !c.gentle() && waits

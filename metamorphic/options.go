@@ -44,7 +44,7 @@ var valueOptions = map[value]map[string]string{
 	{early, "much-new"}:              {"compaction.incremental-size-threshold": "4 kb", "num-sorted-run.compaction-trigger": "100"},
 	{early, "off-peak"}:              {"compaction.offpeak.start.hour": "0", "compaction.offpeak.end.hour": "24", "compaction.offpeak-ratio": "1000"},
 	{early, "stop"}:                  {"num-sorted-run.stop-trigger": "2", "num-sorted-run.compaction-trigger": "2"},
-	{writer, "stream-far-ahead"}:     {"num-sorted-run.stop-trigger": "1000"},
+	{writer, "stream-far-ahead"}:     {"num-sorted-run.stop-trigger": "1000", "full-compaction.delta-commits": "1000"},
 	{sequence, "one"}:                {"sequence.field": "s"},
 	{sequence, "two"}:                {"sequence.field": "s,z"},
 	{sequence, "descending"}:         {"sequence.field": "s", "sequence.field.sort-order": "descending"},
