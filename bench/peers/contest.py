@@ -89,6 +89,10 @@ PARTS = {  # what the table shows of workloads of several metrics
 }
 
 
+class Failed(Exception):
+    """A contestant's process came to no end."""
+
+
 def run(command):
     """Runs a process; gives its results, wall seconds, CPU seconds and peak memory in MiB."""
     start = time.perf_counter()
@@ -97,7 +101,7 @@ def run(command):
     _, status, usage = os.wait4(p.pid, 0)
     p.returncode = os.waitstatus_to_exitcode(status)
     if p.returncode != 0:
-        sys.exit(f"{command[:4]} failed with exit code {p.returncode}:\n{out}")
+        raise Failed(f"{command[:4]} failed with exit code {p.returncode}:\n{out}")
     results = [json.loads(line[7:]) for line in out.splitlines() if line.startswith("RESULT ")]
     if not results:  # tarn sql prints rows as people see them
         results = [{"metric": "tiny-query", "answer": line} for line in out.splitlines()[-1:]]
@@ -227,7 +231,16 @@ def contest(title, reference, raw):
     seen = {}  # contestant → measurements of its way, one a repetition
     for repetition in range(int(repetitions)):
         for name in ways:
-            tried = [([*way], measure(title, name, way, repetition, reference, raw)) for way in ways[name]]
+            tried = []
+            for way in ways[name]:
+                try:
+                    tried.append((way, measure(title, name, way, repetition, reference, raw)))
+                except Failed as e:
+                    if len(ways[name]) == 1 or name == "tarn":
+                        sys.exit(str(e))
+                    print(f"{title}: {name} does not come to an end in this way: {e}", file=sys.stderr, flush=True)
+            if not tried:
+                sys.exit(f"{title}: {name} comes to an end in no way")
             way, found = min(tried, key=lambda t: next(iter(t[1].values()))[0])
             if bad := [f for _, f in tried if next(iter(f.values()))[4] != "OK"]:
                 found = bad[0]
