@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"runtime/debug"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/fileio"
+	"github.com/tarnlake/tarn/fileio/mem"
 	"github.com/tarnlake/tarn/internal/fileformat"
 	"github.com/tarnlake/tarn/schema"
 	"github.com/tarnlake/tarn/types"
@@ -80,12 +80,12 @@ func TestAllocationsPerRow(t *testing.T) {
 		options map[string]string
 		want    float64 // per flushRows rows
 	}{
-		{false, nil, 0},
-		{true, nil, 37}, // a gather of five columns, of which two are text
-		{true, map[string]string{"changelog-producer": "lookup"}, 37},
-		{true, map[string]string{"changelog-producer": "input"}, 76},
-		{true, map[string]string{"merge-engine": "partial-update"}, 49.5},
-		{true, map[string]string{"merge-engine": "partial-update", "changelog-producer": "lookup"}, 49.5},
+		{false, nil, 1.5}, // slices grow
+		{true, nil, 42.5}, // a gather of five columns, of which two are text
+		{true, map[string]string{"changelog-producer": "lookup"}, 42.5},
+		{true, map[string]string{"changelog-producer": "input"}, 91.5},
+		{true, map[string]string{"merge-engine": "partial-update"}, 55},
+		{true, map[string]string{"merge-engine": "partial-update", "changelog-producer": "lookup"}, 55},
 	} {
 		f := newFixture(t, costTable(c.keyed, c.options))
 		f.cfg.Mem = memory.NewGoAllocator()
@@ -96,7 +96,9 @@ func TestAllocationsPerRow(t *testing.T) {
 		flush := func(n int) float64 {
 			rec := costRows(f, n)
 			defer rec.Release()
-			return testing.AllocsPerRun(1, func() {
+			run := func() {
+				f.fs = mem.New(mem.Posix) // whose map of files grows by chance
+				f.cfg.FileIO = f.fs
 				w := f.writer()
 				if err := w.Write(context.Background(), rec); err != nil {
 					t.Fatal(err)
@@ -105,12 +107,16 @@ func TestAllocationsPerRow(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.Close()
-			})
+			}
+			least := testing.AllocsPerRun(1, run)
+			for range 5 { // now and then a goroutine needs a stack of its own
+				least = min(least, testing.AllocsPerRun(1, run))
+			}
+			return least
 		}
 		const steps = 2
 		more := flush(2*steps*flushRows) - flush(steps*flushRows)
-		// By one more or less slices grow.
-		if per := more / steps; math.Abs(per-c.want) > 1 {
+		if per := more / steps; per != c.want {
 			t.Errorf("keyed=%v %v: %v allocations per %d rows, want %v", c.keyed, c.options, per, flushRows, c.want)
 		}
 	}

@@ -151,7 +151,12 @@ func (b *buffer) remove(groups []int) error {
 			at++
 		}
 		if len(refs) == n && before == 0 && n >= largeRows { // all of it stays, as it is
-			kept, refs, from = append(kept, c), refs[:0], i+1
+			refs = refs[:0]
+			if err := settle(i); err != nil { // those before it had nothing to stay
+				b.chunks = append(kept, old[from:]...)
+				return err
+			}
+			kept, from = append(kept, c), i+1
 			continue
 		}
 		if len(refs) >= joinRows || i == len(old)-1 {

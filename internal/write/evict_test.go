@@ -170,13 +170,13 @@ func TestBufferLosesGroups(t *testing.T) {
 		var owners []uint32
 		for at := range rapid.IntRange(1, 12).Draw(rt, "batches") {
 			n := rapid.SampledFrom([]int{1, 7, largeRows, largeRows + 5, 2 * joinRows}).Draw(rt, "rows")
-			only := rapid.Bool().Draw(rt, "one group")
+			only := rapid.IntRange(-1, total-1).Draw(rt, "only of group") // -1: of all
 			out := array.NewRecordBuilder(mem, schema)
 			groups := make([]uint32, n)
 			for i := range n {
 				out.Field(0).(*array.Int64Builder).Append(int64(len(owners)))
 				out.Field(1).(*array.StringBuilder).Append(strings.Repeat("x", len(owners)%9))
-				if !only {
+				if groups[i] = uint32(only); only < 0 {
 					groups[i] = uint32((i*7 + at) % total)
 				}
 				owners = append(owners, groups[i])
