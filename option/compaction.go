@@ -34,7 +34,9 @@ func (r *reader) compaction() Compaction {
 	}
 	c.Force = r.bool("commit.force-compact")
 	if r.set("full-compaction.delta-commits") {
-		c.FullDelta = max(1, r.int("full-compaction.delta-commits"))
+		if n := r.int("full-compaction.delta-commits"); n >= 0 {
+			c.FullDelta = max(1, n)
+		}
 	} else if r.word("changelog-producer") == "full-compaction" && !r.bool("write-only") {
 		c.FullDelta = 1 // as Java's writers have it: else nothing would tell a change
 	}

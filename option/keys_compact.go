@@ -17,7 +17,7 @@ var compactKeys = []Key{
 	{Name: "compaction.file-num-limit", Kind: Int, Default: "100000", State: Harmless, Note: "all files of a partition are looked at"},
 	{Name: "compaction.delete-ratio-threshold", Kind: Double, Default: "0.2", State: Harmless, Note: "tables with deletion vectors are refused"},
 	{Name: "compaction.force-rewrite-all-files", Kind: Bool, Default: "false"},
-	{Name: "full-compaction.delta-commits", Kind: Int, Default: Unset, Note: "of stream writes; a batch write then compacts each time; 1 when not set, with changelog-producer=full-compaction"},
+	{Name: "full-compaction.delta-commits", Kind: Int, Default: Unset, Note: "of stream writes; a batch write then compacts each time; 1 when not set, with changelog-producer=full-compaction; negative: none but those asked for by CompactFully or tarn table compact"},
 	{Name: "lookup-compact", Kind: Enum, Default: "RADICAL", Values: []string{"RADICAL", "GENTLE"}},
 	{Name: "lookup-compact.max-interval", Kind: Int, Default: Unset},
 	{Name: "sort-compaction.range-strategy", Kind: Enum, Default: "SIZE", Values: []string{"SIZE", "QUANTITY"}, State: Harmless, Note: "compactions do not sort"},

@@ -5,6 +5,7 @@ package player
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -54,11 +55,15 @@ func TestGoldenReplaysReadAlike(t *testing.T) {
 					t.Errorf("judge on snapshot %d: %s", s.ID, s.Error)
 				}
 			}
+			shown := func(changes []string) []string { return changes }
+			if slices.Contains(sooner, name) {
+				shown = func(changes []string) []string { return net(t, changes) }
+			}
 			if changes(t, set, name) {
-				followed(t, j, ours, theirs, asked{Name: "changes"})
+				followed(t, j, ours, theirs, asked{Name: "changes"}, shown)
 			}
 			for _, f := range follows(t, set, name) {
-				followed(t, j, ours, theirs, f)
+				followed(t, j, ours, theirs, f, shown)
 			}
 			for what, q := range queries(t, set, name, ours) {
 				q2 := q
@@ -80,7 +85,7 @@ func TestGoldenReplaysReadAlike(t *testing.T) {
 				}
 			}
 			if slices.Contains(merged, name) {
-				compacted(t, j, ours, theirs, changes(t, set, name))
+				compacted(t, j, ours, theirs, changes(t, set, name), shown)
 			}
 		})
 	}
@@ -92,9 +97,46 @@ var instead = map[string]map[string]any{
 	"per-level": {"options": map[string]string{"file.format.per.level": "0:avro,5:parquet"}},
 }
 
+// sooner are scenarios whose streams are stopped and go on: with its first commit Tarn's
+// compacts what the one before had left, of which Java's core knows nothing. What is told
+// comes to the same.
+var sooner = []string{"cl-full-aggregation"}
+
+// net are the rows that changes come to, sorted.
+func net(t *testing.T, changes []string) []string {
+	t.Helper()
+	rows := map[string]int{}
+	for _, l := range changes {
+		var row map[string]any
+		if err := json.Unmarshal([]byte(l), &row); err != nil {
+			t.Fatal(err)
+		}
+		by := 1
+		if kind := row["_kind"]; kind == "-U" || kind == "-D" {
+			by = -1
+		}
+		delete(row, "_kind")
+		delete(row, "_snapshot")
+		text, err := json.Marshal(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[string(text)] += by
+	}
+	var out []string
+	for _, text := range slices.Sorted(maps.Keys(rows)) {
+		if n := rows[text]; n < 0 || n > 1 {
+			t.Errorf("%s is there %d times", text, n)
+		} else if n == 1 {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // compacted has Java compact its table in full, Tarn its own and another of Java's:
 // Java reads all three alike, and what was told of them until then.
-func compacted(t *testing.T, j *interop.Judge, ours, theirs interop.Query, told bool) {
+func compacted(t *testing.T, j *interop.Judge, ours, theirs interop.Query, told bool, shown func([]string) []string) {
 	t.Helper()
 	mixed := theirs
 	mixed.Warehouse = t.TempDir()
@@ -120,7 +162,7 @@ func compacted(t *testing.T, j *interop.Judge, ours, theirs interop.Query, told 
 			t.Errorf("%s, compacted and read by Tarn (-by Java): %s", what, diff)
 		}
 		if told {
-			if diff := cmp.Diff(streamed(t, j, theirs), streamed(t, j, q)); diff != "" {
+			if diff := cmp.Diff(shown(streamed(t, j, theirs)), shown(streamed(t, j, q))); diff != "" {
 				t.Errorf("changes of %s, compacted by Tarn (-by Java): %s", what, diff)
 			}
 		}
@@ -224,7 +266,7 @@ func follows(t *testing.T, set *golden.Set, name string) []asked {
 
 // followed has Java follow its table and Tarn's, and Tarn its own: they tell the same
 // changes, and some.
-func followed(t *testing.T, j *interop.Judge, ours, theirs interop.Query, a asked) {
+func followed(t *testing.T, j *interop.Judge, ours, theirs interop.Query, a asked, shown func([]string) []string) {
 	t.Helper()
 	from := table.Start{Mode: table.StartEarliest}
 	if a.From == "" {
@@ -245,8 +287,8 @@ func followed(t *testing.T, j *interop.Judge, ours, theirs interop.Query, a aske
 		slices.Sort(rows.Lines)
 		return rows.Lines
 	}
-	want := lines(theirs)
-	if diff := cmp.Diff(want, lines(ours)); diff != "" || len(want) == 0 {
+	want := shown(lines(theirs))
+	if diff := cmp.Diff(want, shown(lines(ours))); diff != "" || len(want) == 0 {
 		t.Errorf("judge, stream %s (-java's +ours):\n%s", a.Name, diff)
 	}
 	var got []string
@@ -257,7 +299,7 @@ func followed(t *testing.T, j *interop.Judge, ours, theirs interop.Query, a aske
 		t.Fatalf("tarn, stream %s: %v", a.Name, err)
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, shown(got)); diff != "" {
 		t.Errorf("tarn, stream %s (-java's +ours):\n%s", a.Name, diff)
 	}
 }

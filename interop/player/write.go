@@ -47,9 +47,17 @@ func (p *player) write(ctx context.Context, id table.Identifier, text json.RawMe
 	return p.writeStream(ctx, t, op, rows)
 }
 
-func (op writeOp) tableOptions() table.WriteOptions {
+func (op writeOp) tableOptions(t table.Table) table.WriteOptions {
 	opts := table.WriteOptions{
 		User: op.User, Watermark: op.Watermark, Properties: maps.Clone(op.Properties), Options: maps.Clone(op.Options),
+	}
+	// Java's writers leave it to the job around them to ask for full compactions.
+	const fullDelta = "full-compaction.delta-commits"
+	if o := t.Schema().Options; o["changelog-producer"] == "full-compaction" && o[fullDelta] == "" && opts.Options[fullDelta] == "" {
+		if opts.Options == nil {
+			opts.Options = map[string]string{}
+		}
+		opts.Options[fullDelta] = "-1"
 	}
 	if op.Overwrite != nil {
 		opts.Overwrite = &table.Overwrite{Partition: *op.Overwrite}
@@ -58,7 +66,7 @@ func (op writeOp) tableOptions() table.WriteOptions {
 }
 
 func writeBatch(ctx context.Context, t table.Table, op writeOp, rows batch.Reader) error {
-	w, err := t.NewBatchWrite(ctx, op.tableOptions())
+	w, err := t.NewBatchWrite(ctx, op.tableOptions(t))
 	if err != nil {
 		return err
 	}
@@ -78,7 +86,7 @@ func writeBatch(ctx context.Context, t table.Table, op writeOp, rows batch.Reade
 }
 
 func (p *player) writeStream(ctx context.Context, t table.Table, op writeOp, rows batch.Reader) error {
-	opts := op.tableOptions()
+	opts := op.tableOptions(t)
 	if opts.User == "" {
 		opts.User = "writer"
 	}
