@@ -4,7 +4,7 @@ BIN is the folder of tarnbench and tarn.
 
 Runs every contestant of each workload in a process of its own, interleaved (repetition 1 of all,
 then 2 of all, …), checks what they print against sums by DuckDB, has every table written read back
-by Java, keeps the raw lines, and prints one Markdown table at the end. A peer that can be run in several
+by Java, keeps the raw lines, and prints one Markdown table, a workload at a time. A peer that can be run in several
 ways runs in all of them in repetition 1; its fastest goes on. Exits with 1 when a result is wrong, not
 when a demand on speed is missed. scripts/bench-peers.sh calls it.
 """
@@ -284,17 +284,15 @@ def line(title, metric, peer, ours, theirs, memory, demanded):
 
 
 reference = prepare()
-load = os.getloadavg()[0]
-table, right = [], True
+print(f"{size} rows, {repetitions} repetitions, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} at first. × is what the peer took divided by what Tarn took.\n")
+print("| workload | Tarn s: min / median | peer | peer s: min / median | × min / median | × CPU | peak MiB: Tarn / peer | MB written: Tarn / peer | demanded | check |")
+print("|" + "---|" * 10, flush=True)
+right = True
 with open(f"{work}/raw-{size}.jsonl", "a") as raw:
     for title in WORKLOADS:
         if len(sys.argv) == 7 or any(w == "lsm" and title in LSM or w in title for w in sys.argv[7:]):
             lines, ok = contest(title, reference, raw)
-            table += lines
+            print("\n".join(lines), flush=True)
             right &= ok
-print(f"{size} rows, {repetitions} repetitions, {os.cpu_count()} CPUs, load {load:.1f} at first. × is what the peer took divided by what Tarn took.\n")
-print("| workload | Tarn s: min / median | peer | peer s: min / median | × min / median | × CPU | peak MiB: Tarn / peer | MB written: Tarn / peer | demanded | check |")
-print("|" + "---|" * 10)
-print("\n".join(table))
 shutil.rmtree(scratch)
 sys.exit(0 if right else 1)
