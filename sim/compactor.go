@@ -53,11 +53,10 @@ func (j *compactor) run(p *process) (again bool) {
 		return p.isDead()
 	}
 	for len(j.plans) > 0 {
-		plan := j.plans[0]
-		if !p.pause(plan.wait) {
+		if !p.pause(j.plans[0].wait) {
 			return true
 		}
-		j.plans = j.plans[1:]
+		plan := take(&j.plans)
 		j.id++
 		p.begin(fmt.Sprintf("compaction %d", j.id))
 		m, err := p.compact(plan)

@@ -84,11 +84,10 @@ func (j *expirer) run(p *process) (again bool) {
 		return p.isDead()
 	}
 	for len(j.plans) > 0 {
-		plan := j.plans[0]
-		if !p.pause(plan.wait) {
+		if !p.pause(j.plans[0].wait) {
 			return true
 		}
-		j.plans = j.plans[1:]
+		plan := take(&j.plans)
 		p.begin("expiry")
 		p.s.remember(p.wrong)
 		r, err := p.table.Expire(p.ctx, plan.options())

@@ -159,6 +159,13 @@ func (p *process) pause(d time.Duration) bool {
 	return !p.isDead() && p.s.scheduler.sleep(p.ctx, d, p.end.died) == nil && !p.isDead()
 }
 
+// take takes the first of some plans: who is dead before it has begun finds it again.
+func take[P any](plans *[]P) P {
+	first := (*plans)[0]
+	*plans = (*plans)[1:]
+	return first
+}
+
 // processEnv is chance from the seed and time from the bubble.
 type processEnv struct {
 	env.Env

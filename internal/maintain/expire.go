@@ -187,10 +187,11 @@ func (x *Expirer) resume(ctx context.Context, r *runState) error {
 			}
 		}
 		// Its own run may be at work, and have come to its next plan.
-		if now, err := x.readPlan(ctx, id); err != nil || now == nil || now.Round != p.Round {
-			if err != nil {
-				return tarnerr.Trace(op, err)
-			}
+		now, err := x.readPlan(ctx, id)
+		if err != nil {
+			return tarnerr.Trace(op, err)
+		}
+		if now == nil || now.Round != p.Round {
 			continue
 		}
 		if err := x.remove(ctx, x.planFile(id)); err != nil {

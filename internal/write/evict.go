@@ -63,8 +63,8 @@ func (w *Writer) age() (last uint64, whole bool) {
 	return w.aged, false
 }
 
-// flushOldest writes the rows of the buckets that were left alone the longest, and
-// makes the others fewer chunks.
+// flushOldest writes the rows of the buckets that were left alone the longest, and keeps
+// those of the others.
 func (w *Writer) flushOldest(ctx context.Context) error {
 	if err := w.buffer.join(); err != nil {
 		return err
@@ -118,7 +118,8 @@ func (b *buffer) oldest() []int {
 }
 
 // remove drops the rows of some groups. Chunks that had any are copied without them, a
-// few at a time, so that little more memory is needed meanwhile. No batch is small.
+// few at a time, so that little more memory is needed meanwhile. Small batches have been
+// joined. After an error the buffer can only be reset.
 func (b *buffer) remove(groups []int) error {
 	gone := make([]bool, len(b.held))
 	for _, g := range groups {
@@ -127,11 +128,12 @@ func (b *buffer) remove(groups []int) error {
 	old, owners := b.chunks, b.groups
 	var kept []arrow.RecordBatch
 	var refs []batch.Ref
-	at, left, from := 0, 0, 0 // the next row; rows kept; the first chunk of refs
-	settle := func(until int) error {
+	at, left, from := 0, 0, 0         // the next row; rows kept; the first chunk of refs
+	settle := func(until int) error { // those before until, from which refs are kept
 		copies, err := b.gather(old[from:until], refs)
 		kept = append(kept, copies...)
 		if err != nil {
+			b.chunks = append(kept, old[from:]...)
 			return err
 		}
 		for _, c := range old[from:until] {
@@ -152,8 +154,7 @@ func (b *buffer) remove(groups []int) error {
 		}
 		if len(refs) == n && before == 0 && n >= largeRows { // all of it stays, as it is
 			refs = refs[:0]
-			if err := settle(i); err != nil { // those before it had nothing to stay
-				b.chunks = append(kept, old[from:]...)
+			if err := settle(i); err != nil {
 				return err
 			}
 			kept, from = append(kept, c), i+1
@@ -161,7 +162,6 @@ func (b *buffer) remove(groups []int) error {
 		}
 		if len(refs) >= joinRows || i == len(old)-1 {
 			if err := settle(i + 1); err != nil {
-				b.chunks = append(kept, old[from:]...)
 				return err
 			}
 		}

@@ -61,12 +61,13 @@ func (r kindRules) refuse(row int, k types.RowKind) error {
 	case r.appendOnly:
 		return tarnerr.New(tarnerr.Invalid, op, "a table without primary key takes +I and +U only", "row", row, "kind", k).
 			WithHint("Set ignore-delete=true to leave such rows out, or give the table a primary key.")
-	case r.firstRow && k == types.UpdateBefore:
-		return tarnerr.New(tarnerr.Invalid, op, "first row can not accept -D and -U records", "row", row, "kind", k, "merge-engine", "first-row").
-			WithHint("Set ignore-update-before=true to leave out -U, or ignore-delete=true for both.")
 	case r.firstRow:
+		hint := "Set ignore-delete=true to leave such rows out."
+		if k == types.UpdateBefore {
+			hint = "Set ignore-update-before=true to leave out -U, or ignore-delete=true for both."
+		}
 		return tarnerr.New(tarnerr.Invalid, op, "first row can not accept -D and -U records", "row", row, "kind", k, "merge-engine", "first-row").
-			WithHint("Set ignore-delete=true to leave such rows out.")
+			WithHint("%s", hint)
 	}
 	return nil
 }

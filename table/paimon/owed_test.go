@@ -100,6 +100,15 @@ func (f *fixture) owed(tbl table.Table, commits int64, before func(n int64)) int
 	return lost
 }
 
+// owedRow is the row of the n-th commit: of the first one in a bucket of its own, which
+// no later one writes to.
+func owedRow(n int64) string {
+	if n == 1 {
+		return `[{"k":1,"n":1,"s":1}]`
+	}
+	return fmt.Sprintf(`[{"k":2,"n":%d,"s":2}]`, n)
+}
+
 // With lookup-compact=gentle rows stay on level 0 for a while, and are told after it
 // even when nothing more is written to their bucket; so they are when the stream was
 // aborted in between.
@@ -114,11 +123,7 @@ func TestIdleBucketsAreOwedALookup(t *testing.T) {
 			position := int64(1)
 			state := map[int32]string{}
 			for n := int64(1); n <= 9; n++ {
-				rows := fmt.Sprintf(`[{"k":2,"n":%d,"s":2}]`, n)
-				if n == 1 {
-					rows = `[{"k":1,"n":1,"s":1}]`
-				}
-				f.put(w, tbl, rows)
+				f.put(w, tbl, owedRow(n))
 				r, err := w.Commit(f.ctx, n)
 				if err != nil {
 					t.Fatal(err)
@@ -255,11 +260,7 @@ func (f *fixture) restarted(tbl table.Table, w table.StreamWrite) {
 	f.Helper()
 	var last int64
 	for n := int64(1); n <= 12; n++ {
-		rows := fmt.Sprintf(`[{"k":2,"n":%d,"s":2}]`, n)
-		if n == 1 {
-			rows = `[{"k":1,"n":1,"s":1}]`
-		}
-		f.put(w, tbl, rows)
+		f.put(w, tbl, owedRow(n))
 		r, err := w.Commit(f.ctx, n)
 		if err != nil {
 			f.Fatal(err)
